@@ -38,6 +38,7 @@ SCHEDULES = tuple(name for name in registry.OWN_SCHEDULES if name != AUTO)
 """The schedules that a forall can be asked to have, see `gpu/schedules.py`."""
 
 BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEVICE.warp).bit_length()))
+THREADS = (1, *BLOCK_SIZES)
 """Threads that a block may have: whole warps, and a power of two, which threads that combine their parts halve."""
 
 UNROLLS = (1, 2, 4, 8)
@@ -58,7 +59,7 @@ def mapping_values(schedule: object = None) -> dict[str, Collection[str | int]]:
     """The fields of a `Mapping` and what they may be, where such a schedule is asked for."""
     return {
         "schedule": schedule_names(schedule),
-        "threads": (1, *BLOCK_SIZES),
+        "threads": THREADS,
         "unroll": UNROLLS,
         "tile": TILE_SIZES,
     }

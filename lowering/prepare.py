@@ -10,6 +10,8 @@ from typing import cast
 from ragged_dialect import extensions
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.dialect import Ragged
+from ragged_dialect.erasing import is_erased, is_value
+from ragged_dialect.errors import kind_of
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.iteration import MAPPING
@@ -18,7 +20,7 @@ from ragged_dialect.lowering.scans import expand_scan
 from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.making import ScanOp
-from ragged_dialect.passes.base import PassFailure, faults_at, is_erased
+from ragged_dialect.passes.base import PassFailure, faults_at
 from ragged_dialect.passes.ragged_decompose_attention import MEANINGS, settled
 from ragged_dialect.types import is_tensor
 
@@ -49,7 +51,7 @@ def _are_new(made: Sequence[object], results: Sequence[ir.Value]) -> bool:
     """Whether what a plug-in gives are values that take the place of an op's results."""
     if not isinstance(made, (list, tuple, ir.OpResultList)):
         return False
-    return all(isinstance(value, ir.Value) and value not in results for value in made)
+    return all(is_value(value) and value not in results for value in made)
 
 
 def expand_foreign(module: ir.Operation) -> None:
@@ -59,23 +61,21 @@ def expand_foreign(module: ir.Operation) -> None:
     for table in extensions.tables("lowering", "EXPANSIONS", callable, "functions") if foreign else ():
         expansions.update(cast(Mapping[str, Expansion], table))
     for op in [found for found in ops_in(module) if found.name in foreign]:
+        if is_erased(op):  # by the expansion of another one
+            continue
         name = op.name
         if name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{name}' by the plug-in that has it, got none")
         with standing_for(op):
-            with faults_at(op):
-                made = expansions[name](op) or ()  # without results a function may return nothing
-                if is_erased(op):
-                    raise TypeError(f"expected '{name}' to be left to the lowering, got it erased")
             results = list(op.results)
-            if not _are_new(made, results):
-                raise PassFailure(
-                    op, f"expected a list of new values from the expansion of '{op.name}', got {type(made).__name__}"
-                )
-            if len(made) != len(results):
-                raise PassFailure(
-                    op, f"expected {len(results)} values from the expansion of '{op.name}', got {len(made)}"
-                )
+            with faults_at(op, expansions[name]):
+                made = expansions[name](op) or ()  # without results a function may return nothing
+                if not _are_new(made, results):
+                    text = f"expected a list of new values from the expansion of '{name}', got {kind_of(made)}"
+                    raise PassFailure(op, text)
+                if len(made) != len(results):
+                    text = f"expected {len(results)} values from the expansion of '{name}', got {len(made)}"
+                    raise PassFailure(op, text)
             for old, new in zip(results, made, strict=True):
                 old.replace_all_uses_with(shapes.cast(new, old.type) if is_tensor(old.type) else new)
         op.erase()

@@ -9,22 +9,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, cast
 
 from ragged_dialect._mlir import Op, ir
-from ragged_dialect.errors import PassError, RaggedError, told
+from ragged_dialect.erasing import foreign, grave, is_erased
+from ragged_dialect.errors import PassError, RaggedError, is_own, kind_of, told
 
 Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def is_erased(op: ir.Operation) -> bool:
-    """Whether an op has been erased."""
-    try:
-        return not op.name
-    except RuntimeError:  # of the bindings
-        return True
 
 
 class PassFailure(Exception):
@@ -40,32 +33,36 @@ class PassFailure(Exception):
 
 
 class FaultAt(Exception):
-    """What code of a plug-in about one op raised by mistake: `error`. `name` and `location` are those of the op, which
-    may be gone."""
+    """What code of a plug-in about one op raised by mistake, or gave: `error`. `name` and `location` are those of the
+    op, which may be gone, `by` is the function, if it is known."""
 
-    def __init__(self, error: BaseException, name: str, location: ir.Location) -> None:
+    def __init__(self, error: BaseException, name: str, location: ir.Location, by: object) -> None:
         super().__init__(told(error))
-        self.error, self.name, self.location = error, name, location
+        self.error, self.name, self.location, self.by = error, name, location, by
 
 
 @contextmanager
-def faults_at(op: ir.Operation) -> Generator[None]:
-    """Say of mistakes in code of plug-ins, which is called while this is entered, that they are about an op."""
+def faults_at(op: ir.Operation, by: object = None, erases: bool = False) -> Generator[None]:
+    """Say of mistakes in a function `by` of a plug-in, which is called while this is entered, that they are about an
+    op. It leaves that where it is, unless it `erases` it, and what it is in."""
     name, location = op.name, op.location
     try:
-        yield
+        with foreign(op.parent):
+            yield
+            if not erases and is_erased(op):
+                raise TypeError(f"expected '{name}' to be left where it is, got it erased")
     except (PassFailure, RaggedError, FaultAt, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise FaultAt(error, name, location) from error
+        raise FaultAt(error, name, location, by) from error
 
 
-def at_its_op(function: Function) -> Function:
-    """A function of a plug-in whose mistakes are about the op that is its first argument."""
+def at_its_op(function: Function, by: object, erases: bool = False) -> Function:
+    """A function that checks what `by` of a plug-in does. Its mistakes are about the op that is its first argument."""
 
     @functools.wraps(function)
     def called(op: ir.Operation, *more: object) -> object:
-        with faults_at(op):
+        with faults_at(op, by, erases):
             return function(op, *more)
 
     return cast(Function, called)
@@ -91,10 +88,10 @@ class RaggedPass:
     def succeeds_on(self, op: ir.Operation) -> bool:
         """Run on an op; failures become diagnostics."""
         try:
-            with op.context, op.location:
+            with op.context, op.location, grave(), nullcontext() if is_own(type(self)) else foreign():
                 found = cast(object, self.run(op.operation))
             if found is not None:  # a generator has done nothing
-                raise PassError(f"expected nothing from `run`, got {type(found).__name__}")
+                raise PassError(f"expected nothing from `run`, got {kind_of(found)}")
         except PassFailure as failure:
             failure.op.location.emit_error(str(failure))
             return False

@@ -79,7 +79,7 @@ class Divisors:
 
 def _divisors(op: ir.Operation, known: Divisors) -> Known:
     """What an op's class says of its result. TypeError unless that is a number for each dim."""
-    with faults_at(op):
+    with faults_at(op, OPS[op.name].divisors):
         found = cast(object, view_of(op, RaggedOp).divisors(known))
         rank = len(op.results[0].type.shape)
         numbers = cast(Known, found) if isinstance(found, tuple) else ()

@@ -116,7 +116,7 @@ class RaggedInsertChecks(RaggedPass):
                 rule = rule_of(op, self.dense)
                 if rule is not None:
                     try:
-                        with faults_at(op):
+                        with faults_at(op, rule):
                             rule(emit, op)
                     except LayoutError as error:
                         raise PassFailure(op, str(error)) from None

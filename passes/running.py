@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ragged_dialect._mlir import ir, kept, passmanager
+from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.locations import collect, file_position
+from ragged_dialect.erasing import kept
 from ragged_dialect.errors import PassError, told_at
 from ragged_dialect.passes.base import FaultAt, RaggedPass
 from ragged_dialect.verify import verify_ragged
@@ -184,10 +185,10 @@ class _Run:
 
 def _fault(stage: Stage, target: ir.Operation, error: BaseException) -> Diagnostic:
     """What a pass raised by mistake, at the op that it was about where that is known."""
-    location, about = target.location, ""
+    location, about, by = target.location, "", None
     if isinstance(error, FaultAt):
-        location, about, error = error.location, f" on '{error.name}'", error.error
-    message = f"internal error in {stage.name}{about}: {told_at(error)}"
+        location, about, by, error = error.location, f" on '{error.name}'", error.by, error.error
+    message = f"internal error in {stage.name}{about}: {told_at(error, by=by)}"
     return Diagnostic(message, *file_position(location))
 
 

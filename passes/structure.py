@@ -110,7 +110,7 @@ def _level_above(op: ir.Operation, level: int) -> int | None:
     """The level of an op's operand that is a level of its result."""
     if op.name not in OPS:
         return None
-    with faults_at(op):
+    with faults_at(op, OPS[op.name].level_above):
         found = cast(object, view_of(op, RaggedOp).level_above(level))
         if found is not None and not (isinstance(found, int) and 0 <= found < len(op.operands[0].type.shape)):
             raise TypeError(f"expected a level or None from level_above, got {found!r}")

@@ -7,18 +7,17 @@ RAGGED_MLIR_PACKAGE, the one already imported, `mlir`, `torch_mlir`. Never mix t
 their objects are not interchangeable.
 """
 
-import contextlib
 import functools
 import importlib
 import importlib.util
 import os
 import sys
 import types
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ragged_dialect import locks
+from ragged_dialect import erasing, locks
 from ragged_dialect.errors import MissingPackageError, PassError, told_at
 from ragged_dialect.foreign_llvm import own_llvm
 
@@ -141,10 +140,17 @@ def _patch() -> None:
     vars_of: Any = ir.DenseI64ArrayAttr
     vars_of.attr_name = "builtin.dense_array"
     # Erasing what is still used leaves users that read freed memory, and so does erasing what a pass runs on.
-    setattr(ir.Operation.__mro__[1], "erase", _erase_of(ir.Operation.erase))
+    operation = ir.Operation.__mro__[1]
+    setattr(operation, "erase", erasing.erase_of(ir.Operation.erase))
+    setattr(operation, "detach_from_parent", erasing.detach_of(ir.Operation.detach_from_parent))
+    for name in ("move_before", "move_after"):
+        move = getattr(operation, name)
+        setattr(operation, name, erasing.move_of(move, lambda op, other: (op, other.operation.block)))
+    setattr(ir.Block, "append", erasing.move_of(ir.Block.append, lambda block, op: (op, block)))
+    setattr(ir.InsertionPoint, "insert", erasing.move_of(ir.InsertionPoint.insert, lambda at, op: (op, at.block)))
     ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
     setattr(ir.Block, "erase_argument", _erase_argument_of(ir.Block.erase_argument))
-    setattr(ir.Operation.__mro__[1], "walk", _walk_of(ir.Operation.walk))
+    setattr(operation, "walk", _walk_of(ir.Operation.walk))
     setattr(ir.Location, "emit_error", _emit_error_of(ir.Location.emit_error))
     greedy, converting, converter = (
         getattr(library.rewrite, name) for name in ("PatternRewriter", "ConversionPatternRewriter", "TypeConverter")
@@ -155,42 +161,8 @@ def _patch() -> None:
     converter.add_conversion = _add_conversion_of(converter.add_conversion)
 
 
-_kept: list[ir.Operation] = []  # no set: the hash of an op is that of its operands and attributes
-
-
-@contextlib.contextmanager
-def kept(*ops: ir.Operation) -> Generator[None]:
-    """Refuse to erase some ops while this is entered: passes are running on them."""
-    _kept.extend(ops)
-    try:
-        yield
-    finally:
-        for op in ops:
-            _kept.remove(op)
-
-
 _New: TypeAlias = "Op | Sequence[ir.Value]"
 """What comes in place of an op."""
-
-
-def is_kept(op: ir.Operation) -> bool:
-    """Whether passes are running on an op."""
-    return op in _kept
-
-
-def _check_erased(op: ir.Operation) -> None:
-    if is_kept(op):
-        raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
-    if any(next(result.uses, None) is not None for result in op.results):
-        raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
-
-
-def _erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:
-    def checked(self: Op) -> None:
-        _check_erased(self.operation)
-        erase(self.operation)
-
-    return checked
 
 
 def _replace_uses_of(replace: Callable[[ir.Value, ir.Value], None]) -> Callable[[ir.Value, ir.Value], None]:
@@ -248,7 +220,7 @@ def _walk_of(walk: Callable[..., None]) -> Callable[..., None]:
 
 def _rewriter_erase_of(erase: Callable[[object, ir.Operation], None]) -> Callable[[object, Op], None]:
     def checked(self: object, op: Op) -> None:
-        _check_erased(op.operation)
+        erasing.check_erased(op.operation)
         erase(self, op.operation)
 
     return checked

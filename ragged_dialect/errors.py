@@ -76,19 +76,27 @@ class EmulatorError(RaggedError):
 
 def told(error: BaseException) -> str:
     """An exception of somebody else's code as a text: its type, and what it says, unless it fails at that."""
+    return f"{type(error).__name__}: {said}" if (said := said_by(error)) is not None else type(error).__name__
+
+
+def said_by(error: BaseException) -> str | None:
+    """The text of an exception of somebody else's code, None where it fails at that, or ends the process."""
     try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:
-        return type(error).__name__
+        return str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
 
 
-def told_at(error: BaseException, own: bool = True) -> str:
+def told_at(error: BaseException, own: bool = True, by: object = None) -> str:
     """As `told`, and where, as `place_of`."""
-    return told(error) + place_of(error, own)
+    return told(error) + place_of(error, own, by)
 
 
-def place_of(error: BaseException, own: bool = True) -> str:
+def place_of(error: BaseException, own: bool = True, by: object = None) -> str:
     """Where an exception was raised, in brackets: the last line of a plug-in, and what of ours raised what that led to.
+    Where only lines of ours did, it is about what `by`, a function of a plug-in, has given, and the place is its own.
     Lines of Python's library and of the bindings are no places, with `own=False` ours are none either."""
     from os.path import basename  # start-up time
     from sys import stdlib_module_names
@@ -102,15 +110,32 @@ def place_of(error: BaseException, own: bool = True) -> str:
         module = str(frame.f_globals.get("__name__"))
         root = module.split(".")[0]
         is_own = root == package
-        if root in others or module == f"{package}._mlir" or (is_own and not own):
+        patched = module in (f"{package}._mlir", f"{package}.erasing")  # methods of the bindings
+        if root in others or patched or (is_own and not own):
             continue
         foreign = foreign if is_own else 1
         places = [*(places[:foreign] if is_own else []), f"{basename(frame.f_code.co_filename)}:{line}"]
+    code = getattr(by, "__code__", None)
+    if not foreign and code is not None:
+        places = [f"{basename(code.co_filename)}:{code.co_firstlineno}"]
     return f" ({', through '.join(places)})" if places else ""
+
+
+def is_own(code: object) -> bool:
+    """Whether a function or class is of this package."""
+    return str(getattr(code, "__module__", "")).split(".")[0] == __name__.split(".")[0]
+
+
+def kind_of(found: object) -> str:
+    """The type of what a function of a plug-in gives, for an error. A coroutine is closed: else Python warns that
+    nobody has waited for it."""
+    if hasattr(type(found), "cr_frame"):
+        found.close()  # type: ignore[attr-defined]
+    return type(found).__name__
 
 
 def require_nothing(found: object, by: str) -> None:
     """TypeError where a function of a plug-in gives something though it is called for what it does: a generator has
     done nothing."""
     if found is not None:
-        raise TypeError(f"expected nothing from {by}, got {type(found).__name__}")
+        raise TypeError(f"expected nothing from {by}, got {kind_of(found)}")

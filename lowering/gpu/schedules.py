@@ -21,7 +21,9 @@ from typing import Protocol, cast
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, GENERAL, SEGMENT, Mapping, schedule_names
+from ragged_dialect.erasing import is_erased
+from ragged_dialect.errors import kind_of, require_nothing
+from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, GENERAL, SEGMENT, THREADS, Mapping, schedule_names
 from ragged_dialect.lowering.gpu.contract import kernels as contract
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
@@ -58,6 +60,16 @@ class Schedule:
     least_threads: int = 1
     has_tiles: bool = False
 
+    def __post_init__(self) -> None:
+        """TypeError for a schedule of a plug-in that is wrong in itself."""
+        for field in ("fits", "build", "most_threads"):
+            if not callable(getattr(self, field)):
+                raise TypeError(f"expected a function as {field} of a schedule, got {getattr(self, field)!r}")
+        if self.least_threads not in THREADS:
+            raise TypeError(f"expected least_threads among {THREADS}, got {self.least_threads!r}")
+        if type(self.has_tiles) is not bool:
+            raise TypeError(f"expected a bool as has_tiles, got {self.has_tiles!r}")
+
 
 def schedule(name: str) -> Schedule:
     """The schedule of a name that there is."""
@@ -69,16 +81,33 @@ def schedule(name: str) -> Schedule:
     def fits(forall: ir.Operation) -> bool:
         answer = cast(object, found.fits(forall))
         if not isinstance(answer, bool):
-            raise TypeError(f"expected a bool from fits of '{name}', got {type(answer).__name__}")
+            raise TypeError(f"expected a bool from fits of '{name}', got {kind_of(answer)}")
         return answer
 
     def most_threads(forall: ir.Operation) -> int:
         answer = cast(object, found.most_threads(forall))
-        if type(answer) is not int or answer < 1:
-            raise TypeError(f"expected a number of threads from most_threads of '{name}', got {answer!r}")
+        if type(answer) is not int or answer not in THREADS or answer < found.least_threads:
+            least = f" of at least {found.least_threads}" if found.least_threads > 1 else ""
+            raise TypeError(f"expected threads among {THREADS}{least} from most_threads of '{name}', got {answer!r}")
         return answer
 
-    return replace(found, fits=at_its_op(fits), build=at_its_op(found.build), most_threads=at_its_op(most_threads))
+    def build(
+        forall: ir.Operation, module: ir.Operation, kernel: str, guards: Guards, threads: int, unroll: int
+    ) -> None:
+        kernels = module.regions[0].blocks[0].operations
+        before = len(kernels)
+        answer = cast(object, found.build(forall, module, kernel, guards, threads, unroll))
+        require_nothing(answer, f"build of '{name}'")
+        if not is_erased(forall) or len(kernels) == before:
+            left = "none" if is_erased(forall) else "it as it was"
+            raise TypeError(f"expected '{name}' to replace the forall by kernels, got {left}")
+
+    return replace(
+        found,
+        fits=at_its_op(fits, found.fits),
+        build=at_its_op(build, found.build, erases=True),
+        most_threads=at_its_op(most_threads, found.most_threads),
+    )
 
 
 def _has(forall: ir.Operation, *names: str) -> bool:

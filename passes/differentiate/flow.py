@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.errors import require_nothing
+from ragged_dialect.erasing import is_value
+from ragged_dialect.errors import is_own, kind_of, require_nothing
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import is_elementwise
@@ -33,7 +34,7 @@ def _rule(table: Rules, op: ir.Operation) -> Rule:
     rule = table.find(op)
     if rule is None:
         raise PassFailure(op, f"ragged-differentiate: expected ops with a derivative, got '{op.name}'")
-    return faults_at(op)(rule)
+    return rule
 
 
 class Tangents:
@@ -72,8 +73,10 @@ class Tangents:
                 continue
             if not any(self.of(v) is not None for v in reads(op)):
                 continue
-            with op.location:
-                self._note(op, _rule(linearizes, op)(self, op.opview))
+            rule = _rule(linearizes, op)
+            with op.location, faults_at(op, rule):
+                made = cast(object, rule(self, op.opview))
+            self._note(op, made)
 
     def _note(self, op: ir.Operation, made: object) -> None:
         tangents = list(cast(Sequence[object], made)) if isinstance(made, (list, tuple)) else [made]
@@ -89,11 +92,11 @@ class Tangents:
 
 
 def _is_tangent(tangent: object, result: ir.Value) -> bool:
-    return tangent is None or (isinstance(tangent, ir.Value) and tangent.type == result.type)
+    return tangent is None or (is_value(tangent) and tangent.type == result.type)
 
 
 def _types_of(made: list[object]) -> str:
-    return " and ".join(str(one.type) if isinstance(one, ir.Value) else type(one).__name__ for one in made) or "nothing"
+    return " and ".join(str(one.type) if is_value(one) else kind_of(one) for one in made) or "nothing"
 
 
 def _needed(ops: Sequence[ir.Operation], results: Iterable[ir.Value]) -> set[ir.Value]:
@@ -132,8 +135,10 @@ class Cotangents:
             raise TypeError(f"expected a cotangent of an operand, got one of {value.get_name()}")
         if cotangent is None or not self.is_linear(value):
             return
-        if not isinstance(cast(object, cotangent), ir.Value):
-            raise TypeError(f"expected a cotangent, got {type(cotangent).__name__}")
+        if not is_value(cotangent):
+            raise TypeError(f"expected a cotangent, got {kind_of(cotangent)}")
+        if self.is_linear(cotangent):
+            raise TypeError(f"expected a cotangent of values and cotangents, got the tangent {cotangent.get_name()}")
         if cotangent.type != value.type:
             raise TypeError(f"expected a cotangent of type {value.type}, got {cotangent.type}")
         before = self._known.get(value)
@@ -176,6 +181,20 @@ class Cotangents:
             if any(map(self.is_linear, reads(op))):
                 self._linear.update(r for r in op.results if has_derivative(r))
 
+    def _transposed(self, rule: Rule, op: ir.Operation, given: list[ir.Value | None]) -> object:
+        """What a rule gives. One of a plug-in makes nothing of tangents, which are not there in the end."""
+
+        def call() -> object:
+            return rule(self, op.opview, given[0] if len(given) == 1 else given)
+
+        if is_own(rule):
+            return call()
+        made, found = recorded(ir.InsertionPoint.current.block, call)
+        for new in made:
+            if any(map(self.is_linear, reads(new))):
+                raise TypeError(f"expected cotangents of values and cotangents, got '{new.name}' of a tangent")
+        return found
+
     def run(self, ops: Sequence[ir.Operation]) -> None:
         """Make the cotangents of all that linear ops read, at the insertion point, of ops in order."""
         self.spread(ops)
@@ -184,9 +203,9 @@ class Cotangents:
             if all(g is None for g in given):
                 continue
             before, self._read = self._added, set(reads(op))
-            with op.location, faults_at(op):
-                found = _rule(transposes, op)(self, op.opview, given[0] if len(given) == 1 else given)
-                require_nothing(found, "a rule of transposes")
+            rule = _rule(transposes, op)
+            with op.location, faults_at(op, rule):
+                require_nothing(self._transposed(rule, op, given), "a rule of transposes")
             if self._added == before:
                 text = f"ragged-differentiate: expected cotangents from the rule of '{op.name}', got none"
                 raise PassFailure(op, text)

@@ -10,8 +10,9 @@ from typing import cast
 
 from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
+from ragged_dialect.errors import kind_of
 from ragged_dialect.ops import INFERRED
-from ragged_dialect.passes.base import faults_at, is_erased
+from ragged_dialect.passes.base import faults_at
 from ragged_dialect.passes.patterns import access, chains, making, nesting, refining, slicing
 from ragged_dialect.passes.rewriting import Pattern, Patterns, Rewriter
 
@@ -36,11 +37,10 @@ def _checked(pattern: Pattern) -> Pattern:
     """A pattern of a plug-in, whose mistakes are about the op that it gets."""
 
     def called(op: ir.Operation, rewriter: Rewriter) -> bool:
-        name = op.name
-        with faults_at(op):
-            found = pattern(op, rewriter)
-            if is_erased(op):
-                raise TypeError(f"expected '{name}' to be left to the canonicalizer, got it erased")
+        with faults_at(op, pattern):
+            found = cast(object, pattern(op, rewriter))
+            if not isinstance(found, bool):
+                raise TypeError(f"expected a bool from a pattern, got {kind_of(found)}")
             return found
 
     return called

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ragged_dialect._mlir import ir, is_kept
+from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import Diagnostic
+from ragged_dialect.erasing import is_kept
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.ir.walk import ops_in

@@ -53,7 +53,7 @@ WRONG_PARTS = {
         "in.mlir:2:8: error: internal error in convert-ragged-to-scf on 'wrong.op': StopIteration:  (wrong.py:"
     ),
     ("x", "[op.results[0].replace_all_uses_with(op.operands[0]), op.erase()]"): (
-        "on 'wrong.op': TypeError: expected 'wrong.op' to be left to the lowering, got it erased (prepare.py:"
+        "on 'wrong.op': TypeError: expected 'wrong.op' to be left where it is, got it erased (wrong.py:"
     ),
     ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion of 'wrong.op', got 2",
 }
@@ -72,7 +72,7 @@ PATTERNS = {
     "True": "expected rewrites to come to an end, got one more of 'wrong.op'",
     "rewriter.replace(op, op.results[0])": "expected another value in place of the result of 'wrong.op', got itself",
     "[op.results[0].replace_all_uses_with(op.operands[0]), op.erase()]": (
-        "on 'wrong.op': TypeError: expected 'wrong.op' to be left to the canonicalizer, got it erased ("
+        "on 'wrong.op': TypeError: expected 'wrong.op' to be left where it is, got it erased (wrong.py:"
     ),
     "clone_at_the_end(op, rewriter)": "expected rewrites to come to an end, got one more of 'wrong.op'",
     "next(op.results[0].uses).owner.erase()": "expected an op that has no uses, got 'math.exp' to erase (wrong.py:",

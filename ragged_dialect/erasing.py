@@ -1,0 +1,230 @@
+"""What becomes of ops that are erased, detached and moved.
+
+A handle of the bindings is a pointer, and of all handles to an op only the one that erases it becomes invalid. Passes
+of ours hold no other. Code of plug-ins may do anything, so what it erases (while `foreign` is entered) is buried: it
+can be read by any handle until the pass ends, and nothing of it is part of a program any more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+from ragged_dialect.errors import PassError
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
+
+    Op: TypeAlias = "ir.Operation | ir.OpView"
+
+_kept: list[ir.Operation] = []  # no set: the hash of an op is that of its operands and attributes
+_lost: list[Grave] = []
+"""Graves of what programs still use, which would read freed memory without them."""
+
+
+class _Here(threading.local):
+    """The grave of the pass that runs in a thread, and how often `foreign` is entered."""
+
+    grave: Grave | None = None
+    foreign = 0
+
+
+_here = _Here()
+
+
+class Grave:
+    """Ops that were erased or detached in a pass."""
+
+    def __init__(self) -> None:
+        self._module: ir.Module | None = None
+        self._detached: list[ir.Operation] = []
+
+    def bury(self, op: ir.Operation) -> None:
+        """Take an op that has no uses out of its program; it, and what is in it, uses nothing any more."""
+        module = self._module = self._module or _empty(op)
+        nothing = next(iter(module.body.operations)).results[0]
+        for inner in _nested(op):
+            for number in range(len(inner.operands)):
+                inner.operands[number] = nothing
+        module.body.append(op)
+
+    def keep(self, op: ir.Operation) -> None:
+        """Keep an op that is in no block."""
+        self._detached.append(op)
+
+    def has(self, op: ir.Operation) -> bool:
+        """Whether an op is here."""
+        while op.parent is not None:
+            op = op.parent.operation
+        return op in self._detached or (self._module is not None and op == self._module.operation)
+
+    def used(self) -> str | None:
+        """The name of an op here that a program still uses; such a grave stays for good."""
+        gone = [op for op in self._detached if op.parent is None]
+        if self._module is not None:
+            gone += [op.operation for op in list(self._module.body.operations)[1:]]
+        for op in gone:
+            if any(next(value.uses, None) is not None for inner in _nested(op) for value in _values(inner)):
+                _lost.append(self)
+                return op.name
+        return None
+
+
+def _empty(op: ir.Operation) -> ir.Module:
+    from ragged_dialect._mlir import ir
+
+    with op.context, ir.Location.unknown():
+        made = ir.Module.create()
+        with ir.InsertionPoint(made.body):
+            ir.Operation.create("builtin.unrealized_conversion_cast", results=[ir.IndexType.get()])
+    return made
+
+
+def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
+    yield op
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from _nested(inner.operation)
+
+
+def _values(op: ir.Operation) -> Iterator[ir.Value]:
+    yield from op.results
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.arguments
+
+
+@contextmanager
+def grave() -> Generator[None]:
+    """Keep what `foreign` code erases while this is entered. PassError if a program uses some of it then."""
+    if _here.grave is not None:
+        yield
+        return
+    _here.grave = Grave()
+    used = None
+    try:
+        yield
+    finally:
+        ended, _here.grave = _here.grave, None
+        used = ended.used()
+    if used is not None:
+        raise PassError(f"expected uses of ops that are part of a program, got one of '{used}', which is erased")
+
+
+class foreign:
+    """Bury what is erased while this is entered, and refuse to erase or detach what an op is in."""
+
+    def __init__(self, *within: Op | None) -> None:
+        self._within = [op.operation for op in within if op is not None]
+
+    def __enter__(self) -> None:
+        _here.foreign += 1
+        _kept.extend(self._within)
+
+    def __exit__(self, *_: object) -> None:
+        _here.foreign -= 1
+        for op in self._within:
+            _kept.remove(op)
+
+
+@contextmanager
+def kept(*ops: ir.Operation) -> Generator[None]:
+    """Refuse to erase some ops, and what they are in, while this is entered: passes are running on them."""
+    _kept.extend(ops)
+    try:
+        yield
+    finally:
+        for op in ops:
+            _kept.remove(op)
+
+
+def is_kept(op: ir.Operation) -> bool:
+    """Whether passes are running on an op, or on what is in it."""
+    return op in _kept or (len(op.regions) > 0 and any(is_within(one, op) for one in _kept))
+
+
+def is_within(op: ir.Operation, outer: ir.Operation) -> bool:
+    """Whether an op is another one, or in it."""
+    while op != outer:
+        if op.parent is None:
+            return False
+        op = op.parent.operation
+    return True
+
+
+def is_erased(op: ir.Operation) -> bool:
+    """Whether an op is no part of a program any more."""
+    try:
+        return not op.name or (_here.grave is not None and _here.grave.has(op))
+    except RuntimeError:  # of the bindings
+        return True
+
+
+def is_value(found: object) -> TypeGuard[ir.Value]:
+    """Whether what code of a plug-in gives is a value, of an op or a block that is part of a program."""
+    from ragged_dialect._mlir import ir
+
+    if not isinstance(found, ir.Value):
+        return False
+    try:
+        owner = found.owner
+        return not is_erased((owner.owner if isinstance(owner, ir.Block) else owner).operation)
+    except RuntimeError:  # of the bindings: made by the handle that has erased it
+        return False
+
+
+def check_erased(op: ir.Operation) -> None:
+    """ValueError for an op that must not be erased."""
+    if is_kept(op):
+        raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
+    if any(next(result.uses, None) is not None for result in op.results):
+        raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
+
+
+def erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:
+    """`Operation.erase` of the bindings, checked."""
+
+    def checked(self: Op) -> None:
+        op = self.operation
+        check_erased(op)
+        # What a block ends with stays one of the uses of the blocks behind it, which may be erased next.
+        if not _here.foreign or _here.grave is None or len(op.successors):
+            erase(op)
+        else:
+            _here.grave.bury(op)
+            op._set_invalid()
+
+    return checked
+
+
+def detach_of(detach: Callable[[ir.Operation], ir.OpView]) -> Callable[[Op], ir.OpView]:
+    """`Operation.detach_from_parent` of the bindings, checked."""
+
+    def checked(self: Op) -> ir.OpView:
+        op = self.operation
+        if is_kept(op):
+            raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to detach")
+        found = detach(op)
+        if _here.foreign and _here.grave is not None:
+            _here.grave.keep(op)
+        return found
+
+    return checked
+
+
+def move_of(
+    move: Callable[[Any, Any], Any], place: Callable[[Any, Any], tuple[Op, ir.Block]]
+) -> Callable[[Any, Any], Any]:
+    """What puts an op into a block, as `place` finds them among two arguments, checked: no op is in itself."""
+
+    def checked(self: Any, other: Any) -> Any:
+        given, block = place(self, other)
+        op = given.operation
+        if len(op.regions) and is_within(block.owner.operation, op):
+            raise ValueError(f"expected a place outside of '{op.name}', got one in it")
+        return move(self, other)
+
+    return checked
