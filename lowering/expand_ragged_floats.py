@@ -20,6 +20,13 @@ func.func @{BFLOAT_ROUNDING}(%x: f32) -> bf16 {{
   return %y : bf16
 }}"""
 
+_MOVES = ("constant", "select", "bitcast")
+_CALLS = (
+    *("divsi", "divui", "remsi", "remui", "ceildivsi", "ceildivui", "floordivsi"),
+    *("sitofp", "uitofp", "fptosi", "fptoui", "ipowi", "fpowi"),
+)
+"""Ops of `arith` and `math` on integers that LLVM has functions for where they are of more than 64 bits."""
+
 HALVES = ("auto", "native", "soft")
 
 
@@ -40,6 +47,8 @@ class ExpandRaggedFloats(RaggedPass):
     %y = arith.truncf %odd : f32 to f16
     ```
 
+    Refused are divisions and conversions of integers of more than 64 bits, for which LLVM calls functions, too, what is
+    computed with integers of more than 128 bits, and with f128.
     `half=soft` rewrites those between f32 and f16 too (x86 without F16C), `auto` does so where the host
     needs it. A module with bf16 gets the function that LLVM rounds constants with.
     Preconditions: scalars and vectors, outside GPU modules, after arith-emulate-unsupported-floats, which leaves no
@@ -61,8 +70,27 @@ class ExpandRaggedFloats(RaggedPass):
         ):
             op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT, source_name=BFLOAT_ROUNDING))
         for inner in ops:
+            lack = _lack(inner)
+            if lack is not None:
+                raise PassFailure(inner, lack)
             if inner.name in ("arith.extf", "arith.truncf"):
                 _rewrite(inner, soft)
+
+
+def _lack(op: ir.Operation) -> str | None:
+    """What an op computes with that no processor has, and for which LLVM calls functions that C compilers bring, or
+    makes code whose size has no bound; None for others."""
+    dialect, _, name = op.name.partition(".")
+    if dialect not in ("arith", "math") or name in _MOVES:
+        return None
+    for type_ in dict.fromkeys(element_of(value.type) for value in (*op.operands, *op.results)):
+        if isinstance(type_, ir.IntegerType) and type_.width > 64 and name in _CALLS:
+            return f"expected integers of at most 64 bits for '{op.name}', got {type_}"
+        if isinstance(type_, ir.IntegerType) and type_.width > 128:
+            return f"expected integers of at most 128 bits, got {type_}"
+        if str(type_) == "f128":
+            return f"expected floats of at most 80 bits, got {type_}"
+    return None
 
 
 def _values(op: ir.Operation) -> list[ir.Value]:

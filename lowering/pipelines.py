@@ -9,6 +9,8 @@ for stage in pipelines.cpu_pipeline():
 
 from __future__ import annotations
 
+import re
+
 from ragged_dialect.errors import PassError
 from ragged_dialect.host_cpu import masked_features
 from ragged_dialect.lowering.stage import Stage
@@ -88,6 +90,7 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
     the others are shared by threads (`skew=share`, see `share-long-components`), refused, or run like others (`none`).
     CompileError for features of the processor that are set wrongly, PassError for another `skew`."""
     masked_features()
+    _require_words(isa=isa, half=half)
     if skew not in _SKEW:
         raise PassError(f"expected skew among {', '.join(_SKEW)}, got {skew}")
     return (
@@ -131,10 +134,18 @@ def _map(schedule: str) -> Stage:
     return Stage("map", f"{TILES},{fitting},ragged-map-parallel{{schedule={schedule}}},cse")
 
 
+def _require_words(**options: str) -> None:
+    """PassError for options that would be more than one word of a pass's options."""
+    for name, value in options.items():
+        if re.search(r"[\s{}=,\"']", value) is not None:
+            raise PassError(f"expected a word as {name}, got '{value}'")
+
+
 def gpu_pipeline(check: bool = True, schedule: str = "auto") -> tuple[Stage, ...]:
     """Ragged IR to host code that launches the kernels of one `gpu.module` (`ragged-to-gpu-pipeline`);
     `check` inserts run-time checks, `schedule` is that of `ragged-map-parallel`. Expects one public
     function."""
+    _require_words(schedule=schedule)
     checks = (_CHECK,) if check else ()
     return (
         _LAYOUTS,

@@ -67,15 +67,15 @@ def expand_foreign(module: ir.Operation) -> None:
         if name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{name}' by the plug-in that has it, got none")
         with standing_for(op):
-            results = list(op.results)
             with faults_at(op, expansions[name]):
                 made = expansions[name](op) or ()  # without results a function may return nothing
-                if not _are_new(made, results):
-                    text = f"expected a list of new values from the expansion of '{name}', got {kind_of(made)}"
-                    raise PassFailure(op, text)
-                if len(made) != len(results):
-                    text = f"expected {len(results)} values from the expansion of '{name}', got {len(made)}"
-                    raise PassFailure(op, text)
+            results = list(op.results)
+            if not _are_new(made, results):
+                text = f"expected a list of new values from the expansion of '{name}', got {kind_of(made)}"
+                raise PassFailure(op, text)
+            if len(made) != len(results):
+                text = f"expected {len(results)} values from the expansion of '{name}', got {len(made)}"
+                raise PassFailure(op, text)
             for old, new in zip(results, made, strict=True):
                 old.replace_all_uses_with(shapes.cast(new, old.type) if is_tensor(old.type) else new)
         op.erase()

@@ -15,7 +15,7 @@ from typing import get_args, get_type_hints
 
 from ragged_dialect import extensions, plugins
 from ragged_dialect._mlir import ir, passmanager, register_carried_passes
-from ragged_dialect.dialect import load_named
+from ragged_dialect.dialect import load_extensions, load_named
 from ragged_dialect.errors import PassError
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import RaggedPass
@@ -56,6 +56,8 @@ def _stages(
 ) -> Iterator[Stage]:
     """The stages of elements below anchors, and `inside` of named pipelines."""
     for element in elements:
+        if element.nested is not None and element.name == MODULE != root and not anchors:
+            raise pipeline_error(element.column, f"expected passes under '{root}', got them under '{element.name}'")
         if element.nested is not None:
             yield from _stages(element.nested, (*anchors, element.name), context, root, inside)
         elif _is_ours(element.name):
@@ -78,7 +80,7 @@ def _own_stages(
     element: Element, anchors: tuple[str, ...], context: ir.Context, root: str, inside: tuple[str, ...]
 ) -> Iterator[Stage]:
     if registry.is_registered(element.name):
-        yield _own_stage(element, anchors or (root,), anchors)
+        yield _own_stage(element, anchors or (root,), anchors, context)
         return
     if element.name in inside:
         raise pipeline_error(element.column, f"expected a pipeline that is not part of itself, got '{element.name}'")
@@ -97,9 +99,13 @@ def _own_stages(
             raise PassError(f"{place}: error: {_POSITION.sub('', str(error))}") from None
 
 
-def _own_stage(element: Element, around: tuple[str, ...], anchors: tuple[str, ...]) -> Stage:
+def _own_stage(element: Element, around: tuple[str, ...], anchors: tuple[str, ...], context: ir.Context) -> Stage:
     cls = registry.lookup(element.name)
     anchor = around[-1]
+    load_named(cls.anchor, context)
+    if cls.anchor != "any" and not context.is_registered_operation(cls.anchor) and not load_extensions(context):
+        message = f"expected '{element.name}' to run on an op that is registered, got '{cls.anchor}'"
+        raise pipeline_error(element.column, message)
     if anchor == cls.anchor == "any":
         message = f"expected '{element.name}' under an op by its name, like 'func.func', got it under 'any'"
         raise pipeline_error(element.column, message)

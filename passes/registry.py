@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
 
 from ragged_dialect import plugins
-from ragged_dialect.errors import PassError, RaggedError, told_at
+from ragged_dialect.errors import PassError, RaggedError, kind_of, said_by, told_at
 
 if TYPE_CHECKING:
     from ragged_dialect.passes.base import RaggedPass
@@ -63,12 +63,15 @@ def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bo
     something else."""
     try:
         found = make()
-    except (RaggedError, KeyboardInterrupt):
+        right = is_right(found)
+    except KeyboardInterrupt:
         raise
     except BaseException as error:  # it may call `sys.exit`
+        if isinstance(error, RaggedError) and said_by(error) is not None:
+            raise
         raise PassError(f"expected {what} of '{name}', got {told_at(error, own=False)}") from error
-    if not is_right(found):
-        raise PassError(f"expected {what} of '{name}', got {type(found).__name__}")
+    if not right:
+        raise PassError(f"expected {what} of '{name}', got {kind_of(found)}")
     return found
 
 
@@ -95,9 +98,10 @@ def lookup(name: str) -> type[RaggedPass]:
     from ragged_dialect.passes.base import RaggedPass  # imports this module
 
     def is_pass(found: object) -> bool:
-        return (
-            isinstance(found, type) and issubclass(found, RaggedPass) and isinstance(getattr(found, "name", None), str)
-        )
+        if not (isinstance(found, type) and issubclass(found, RaggedPass)):
+            return False
+        texts = (getattr(found, "name", None), cast(object, found.anchor))
+        return all(isinstance(text, str) for text in texts) and isinstance(cast(object, found.verified), bool)
 
     return made("a pass class", name, _LOADERS[name], is_pass)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.erasing import is_value
 from ragged_dialect.errors import PassError
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.matching import shapes_kept
@@ -48,6 +49,8 @@ class Rewriter:
         """Replace the only result of `op`; a cast is inserted when static extents differ.
         Returns True, so that a pattern can end with it."""
         result = op.results[0]
+        if not is_value(value):
+            raise PassError(f"expected a value in place of the result of '{op.name}', got one that is erased")
         if value == result:
             raise PassError(f"expected another value in place of the result of '{op.name}', got itself")
         if value.type != result.type:

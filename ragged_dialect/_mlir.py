@@ -143,11 +143,10 @@ def _patch() -> None:
     operation = ir.Operation.__mro__[1]
     setattr(operation, "erase", erasing.erase_of(ir.Operation.erase))
     setattr(operation, "detach_from_parent", erasing.detach_of(ir.Operation.detach_from_parent))
-    for name in ("move_before", "move_after"):
-        move = getattr(operation, name)
-        setattr(operation, name, erasing.move_of(move, lambda op, other: (op, other.operation.block)))
-    setattr(ir.Block, "append", erasing.move_of(ir.Block.append, lambda block, op: (op, block)))
-    setattr(ir.InsertionPoint, "insert", erasing.move_of(ir.InsertionPoint.insert, lambda at, op: (op, at.block)))
+    setattr(operation, "move_before", erasing.move_of(ir.Operation.move_before, _beside))
+    setattr(operation, "move_after", erasing.move_of(ir.Operation.move_after, _beside))
+    setattr(ir.Block, "append", erasing.move_of(ir.Block.append, _appended))
+    setattr(ir.InsertionPoint, "insert", erasing.move_of(ir.InsertionPoint.insert, _inserted))
     ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
     setattr(ir.Block, "erase_argument", _erase_argument_of(ir.Block.erase_argument))
     setattr(operation, "walk", _walk_of(ir.Operation.walk))
@@ -159,6 +158,18 @@ def _patch() -> None:
     greedy.replace_op = _replace_of(greedy.replace_op)
     converting.replace_op = _replace_of(converting.replace_op)
     converter.add_conversion = _add_conversion_of(converter.add_conversion)
+
+
+def _beside(op: Op, other: Op) -> tuple[Op, ir.Block]:
+    return op, other.operation.block
+
+
+def _appended(block: ir.Block, op: Op) -> tuple[Op, ir.Block]:
+    return op, block
+
+
+def _inserted(at: ir.InsertionPoint, op: Op) -> tuple[Op, ir.Block]:
+    return op, at.block
 
 
 _New: TypeAlias = "Op | Sequence[ir.Value]"

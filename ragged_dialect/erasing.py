@@ -10,14 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from ragged_dialect.errors import PassError
 
 if TYPE_CHECKING:
-    from torch_mlir import ir
+    from ragged_dialect._mlir import Op, ir
 
-    Op: TypeAlias = "ir.Operation | ir.OpView"
 
 _kept: list[ir.Operation] = []  # no set: the hash of an op is that of its operands and attributes
 _lost: list[Grave] = []
@@ -25,10 +24,11 @@ _lost: list[Grave] = []
 
 
 class _Here(threading.local):
-    """The grave of the pass that runs in a thread, and how often `foreign` is entered."""
+    """The grave of the pass that runs in a thread, and how often `foreign` and `frozen` are entered."""
 
     grave: Grave | None = None
     foreign = 0
+    frozen = 0
 
 
 _here = _Here()
@@ -56,13 +56,13 @@ class Grave:
 
     def has(self, op: ir.Operation) -> bool:
         """Whether an op is here."""
-        while op.parent is not None:
-            op = op.parent.operation
+        while (parent := _parent(op)) is not None:
+            op = parent
         return op in self._detached or (self._module is not None and op == self._module.operation)
 
     def used(self) -> str | None:
         """The name of an op here that a program still uses; such a grave stays for good."""
-        gone = [op for op in self._detached if op.parent is None]
+        gone = [op for op in self._detached if _parent(op) is None]
         if self._module is not None:
             gone += [op.operation for op in list(self._module.body.operations)[1:]]
         for op in gone:
@@ -130,6 +130,21 @@ class foreign:
             _kept.remove(op)
 
 
+class frozen:
+    """Refuse to erase, detach and move ops while this is entered: MLIR goes through them."""
+
+    def __enter__(self) -> None:
+        _here.frozen += 1
+
+    def __exit__(self, *_: object) -> None:
+        _here.frozen -= 1
+
+
+def _require_free(op: ir.Operation, what: str) -> None:
+    if _here.frozen:
+        raise ValueError(f"expected a verifier to change nothing, got '{op.name}' to {what}")
+
+
 @contextmanager
 def kept(*ops: ir.Operation) -> Generator[None]:
     """Refuse to erase some ops, and what they are in, while this is entered: passes are running on them."""
@@ -149,10 +164,18 @@ def is_kept(op: ir.Operation) -> bool:
 def is_within(op: ir.Operation, outer: ir.Operation) -> bool:
     """Whether an op is another one, or in it."""
     while op != outer:
-        if op.parent is None:
+        parent = _parent(op)
+        if parent is None:
             return False
-        op = op.parent.operation
+        op = parent
     return True
+
+
+def _parent(op: ir.Operation) -> ir.Operation | None:
+    try:
+        return op.parent.operation if op.parent is not None else None
+    except ValueError:  # of the bindings: it is detached
+        return None
 
 
 def is_erased(op: ir.Operation) -> bool:
@@ -178,6 +201,7 @@ def is_value(found: object) -> TypeGuard[ir.Value]:
 
 def check_erased(op: ir.Operation) -> None:
     """ValueError for an op that must not be erased."""
+    _require_free(op, "erase")
     if is_kept(op):
         raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
     if any(next(result.uses, None) is not None for result in op.results):
@@ -205,6 +229,7 @@ def detach_of(detach: Callable[[ir.Operation], ir.OpView]) -> Callable[[Op], ir.
 
     def checked(self: Op) -> ir.OpView:
         op = self.operation
+        _require_free(op, "detach")
         if is_kept(op):
             raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to detach")
         found = detach(op)
@@ -215,16 +240,15 @@ def detach_of(detach: Callable[[ir.Operation], ir.OpView]) -> Callable[[Op], ir.
     return checked
 
 
-def move_of(
-    move: Callable[[Any, Any], Any], place: Callable[[Any, Any], tuple[Op, ir.Block]]
-) -> Callable[[Any, Any], Any]:
+def move_of(move: Callable[..., None], place: Callable[..., tuple[Op, ir.Block]]) -> Callable[[object, object], None]:
     """What puts an op into a block, as `place` finds them among two arguments, checked: no op is in itself."""
 
-    def checked(self: Any, other: Any) -> Any:
+    def checked(self: object, other: object) -> None:
         given, block = place(self, other)
         op = given.operation
+        _require_free(op, "move")
         if len(op.regions) and is_within(block.owner.operation, op):
             raise ValueError(f"expected a place outside of '{op.name}', got one in it")
-        return move(self, other)
+        move(self, other)
 
     return checked

@@ -19,11 +19,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Coroutine, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragged_dialect.errors import PassError, place_of, told
+from ragged_dialect.errors import PassError, place_of, require_nothing, said_by, told
 
 GROUP = "ragged_dialect.plugins"
 _loaded: dict[str, str] = {}
@@ -68,21 +68,18 @@ def _load(name: str, version: str, find: Callable[[], Callable[[], object]]) -> 
     if name in _loaded:
         return
     _registered.clear()
+    register = None
     try:
         with all_or_none():
             register = find()
             sources = _sources([name.split(":")[0]])  # as imported: they may change before a program is compiled
-            found = register()
-            kind = type(found).__name__
-            if isinstance(found, (Coroutine, Generator)):  # which have done nothing
-                found.close()  # else Python warns of a coroutine that nobody waits for
-                raise PassError(f"nothing done by a {kind}")
+            require_nothing(register(), "register")  # which has done nothing where it is a generator
             sources += _sources(_registered)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # it may call `sys.exit`
-        reason = str(error) if isinstance(error, PassError) else told(error)
-        reason += place_of(error, own=False)
+        reason = (said_by(error) if isinstance(error, PassError) else None) or told(error)
+        reason += place_of(error, own=False, by=register)
         raise PassError(f"expected plug-in '{name}' to register what it adds, got {reason}") from error
     _loaded[name] = " ".join([version, *sources])
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ragged_dialect._mlir import Op, ext, ir
+from ragged_dialect.erasing import frozen
 from ragged_dialect.errors import LayoutError, require_nothing, told_at
 from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.layout import Extent
@@ -33,7 +34,7 @@ def verifier(check: Callable[[Any], object]) -> Callable[[Any], bool]:
     def hook(op: ir.OpView) -> bool:
         try:
             _refuse_misspelt_attributes(op)
-            with op.location:
+            with op.location, frozen():
                 found = check(op)
             require_nothing(None if isinstance(found, bool) else found, "it")
         except LayoutError as error:

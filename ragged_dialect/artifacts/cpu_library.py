@@ -57,12 +57,17 @@ def write(source: Source, entry: str | None, output: Path, check: bool = True, c
     if lowered.labels:
         raise CompileError(f"{name}: expected a program without ragged.print for a library, got one that prints")
     require_alone(name, [AllToAllOp.OPERATION_NAME] if _symbols(lowered.module) & {*EXCHANGES} else [])
-    include = output.with_name((output.stem.removeprefix("lib") or output.stem) + ".h")
+    include = header_of(output)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".ragged.") as made:
         folder = Path(made)
         _build(lowered, argument_names(lowered.locations, source), folder, output.name, cpu)
         replace_all([(folder / _HEADER, include), (folder / _LIBRARY, output)], folder)
     return [output, include]
+
+
+def header_of(library: Path) -> Path:
+    """The C header beside a library: `f.h` of `libf.so`."""
+    return library.with_name((library.stem.removeprefix("lib") or library.stem) + ".h")
 
 
 def _build(lowered: Lowered, names: list[str | None], folder: Path, soname: str, cpu: str) -> None:

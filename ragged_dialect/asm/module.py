@@ -12,13 +12,12 @@ from ragged_dialect._mlir import Op, ir, register_carried
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.locations import collect, move_locations, to_user
 from ragged_dialect.asm.probe import is_bytecode, probe
-from ragged_dialect.asm.scan import COMMENT, STRING
+from ragged_dialect.asm.scan import COMMENT, DEEPEST, STRING
 from ragged_dialect.asm.short import to_short, translate
 from ragged_dialect.asm.source import MEMORY, Source
 from ragged_dialect.dialect import load_extensions, load_named
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import attribute_names
-from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.layout import Layout
 from ragged_dialect.verify import verify_ragged
 
@@ -41,7 +40,7 @@ def _parse_module(text: str | bytes, context: ir.Context, filename: str) -> ir.M
     filename = filename.encode("utf-8", "backslashreplace").decode()  # names of files need not be UTF-8
     if is_bytecode(text):
         module = _parse(text, context, Source("", filename))
-        _refuse_names(module, filename)
+        _refuse_unreadable(module, filename)
         return module
     source = translate(decode(text, filename), filename)
     module = _parse(source.generic, context, source)
@@ -50,13 +49,19 @@ def _parse_module(text: str | bytes, context: ir.Context, filename: str) -> ir.M
     return module
 
 
-def _refuse_names(module: ir.Module, filename: str) -> None:
-    """Refuse names of attributes that Python cannot read."""
-    for op in ops_in(module.operation):
+def _refuse_unreadable(module: ir.Module, filename: str) -> None:
+    """Refuse names of attributes that Python cannot read, and regions nested deeper than in any text, since what goes
+    through programs calls itself for them."""
+    rest = [(module.operation, 0)]
+    while rest:
+        op, depth = rest.pop()
         try:
             attribute_names(op)
         except LayoutError as error:
             raise ParseError(Diagnostic(f"'{op.name}' op {error}", filename)) from None
+        if depth > DEEPEST:
+            raise ParseError(Diagnostic(f"expected regions nested at most {DEEPEST} deep", filename))
+        rest += [(o.operation, depth + 1) for region in op.regions for block in region.blocks for o in block.operations]
 
 
 def load_module(text: str | bytes, context: ir.Context, filename: str = MEMORY) -> ir.Module:

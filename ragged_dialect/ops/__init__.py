@@ -7,7 +7,7 @@ from ragged_dialect._mlir import has_dialect
 from ragged_dialect.dialect import Ragged
 from ragged_dialect.errors import PassError
 from ragged_dialect.ops import access, attention, checks, exchange, grouping, making, structure
-from ragged_dialect.ops.base import MixedOp, Pure, RaggedOp, unknown_attributes
+from ragged_dialect.ops.base import MixedOp, Pure, RaggedOp, missing_operands, unknown_attributes
 from ragged_dialect.segments import MIXED_OPS
 
 FAMILIES = (access, attention, checks, exchange, grouping, making, structure)
@@ -73,9 +73,19 @@ def _require_functions(op: str, kind: type[RaggedOp]) -> None:
         found = getattr(kind, name, None)
         if found is not None and not callable(found):
             raise PassError(f"expected a function {name} of '{op}', got {type(found).__name__}")
+    hidden = _HIDDEN.intersection(field.name for field in kind._fields)
+    if hidden:  # of which the bindings would make accessors
+        raise PassError(f"expected other names of the parts of '{op}' than those of every op, got '{min(hidden)}'")
     unknown = unknown_attributes(kind) if hasattr(kind, "infer") else []
     if unknown:
         raise PassError(f"expected attributes of '{op}' as keywords of infer, got '{unknown[0]}'")
+    missing = missing_operands(kind) if hasattr(kind, "infer") else None
+    if missing is not None:
+        raise PassError(f"expected the shapes of operands of '{op}' as arguments of infer, got {missing}")
+
+
+_HIDDEN = frozenset({"operation", "location"})
+"""What verifiers ask every op for."""
 
 
 def _add(kind: type[RaggedOp]) -> None:

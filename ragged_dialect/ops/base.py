@@ -124,6 +124,14 @@ def unknown_attributes(kind: type[RaggedOp]) -> list[str]:
     return [name for name in _signature(kind.infer).attributes if name not in fields]
 
 
+def missing_operands(kind: type[RaggedOp]) -> str | None:
+    """How many shapes `kind.infer` takes, where no op of the class has so many operands."""
+    wanted = _signature(kind.infer).operands
+    operands = [field for field in kind._fields if isinstance(field, ext.OperandDef)]
+    fixed = all(field.variadicity.name == "single" for field in operands)
+    return f"{wanted} of {len(operands)}" if wanted is not None and fixed and wanted > len(operands) > 0 else None
+
+
 def attributes_for(kind: type[RaggedOp], op: Op) -> dict[str, object]:
     """The attributes of an op that `kind.infer` takes."""
     return {name: _READERS[type_](op, name) for name, type_ in _signature(kind.infer).attributes.items()}

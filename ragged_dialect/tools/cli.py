@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ragged_dialect.asm.files import read_file, read_stream, reason
-from ragged_dialect.errors import RaggedError
+from ragged_dialect.errors import RaggedError, said_by
 from ragged_dialect.runtime.whole_files import replacing
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def tell(text: str) -> None:
 def _show(name: str, error: RaggedError) -> None:
     """An error on stderr; its diagnostics with the lines they are about."""
     diagnostics: tuple[Diagnostic, ...] = getattr(error, "diagnostics", ())
-    head = str(error).removesuffix("\n".join(map(str, diagnostics))).rstrip("\n")
+    said = said_by(error)
+    head = (type(error).__name__ if said is None else said).removesuffix("\n".join(map(str, diagnostics))).rstrip("\n")
     if head:
         tell(f"{name}: {head}")
     if diagnostics:

@@ -60,6 +60,10 @@ class OptDriver:
             sys.stderr.write(self.times.report(measuring.timing_display, measuring.timing_format))
         if not all(ok for ok, _ in results):
             return FAILURE
+        if options.passes.pipeline_file is not None:
+            from ragged_dialect.lowering import pipeline_files
+
+            write_output(options.passes.pipeline_file, pipeline_files.written(stages))
         self._write([output for _, output in results if output is not None])
         return SUCCESS
 
@@ -89,10 +93,6 @@ class OptDriver:
         if options.passes.dump_pipeline:
             passes = "".join(f"  {stage}{',' if stage is not stages[-1] else ''}\n" for stage in stages)
             print(f"Pass Manager with {len(stages)} passes:\n{MODULE}(\n{passes})\n", file=sys.stderr)
-        if options.passes.pipeline_file is not None:
-            from ragged_dialect.lowering import pipeline_files
-
-            write_output(options.passes.pipeline_file, pipeline_files.written(stages))
         return stages
 
     def _watch(self, made: ir.Context) -> None:

@@ -23,6 +23,7 @@ class Dumps(Watcher):
     def __init__(self, options: Dumping, show: Callable[[ir.Operation], str]) -> None:
         self.options, self.show = options, show
         self.number = 0
+        self.files: set[Path] = set()
         self.given = ""
         """The IR that the running pass was given, where it matters whether it changes it."""
 
@@ -61,7 +62,13 @@ class Dumps(Watcher):
         folder = root.joinpath(*(_UNSAFE.sub("_", _label(op)) for op in ops))
         folder.mkdir(parents=True, exist_ok=True)
         suffix = "_before" if when == "Before" else ""
-        write_output(str(folder / f"{self.number}_{stage.name}{suffix}.mlir"), text)
+        stem, count = f"{self.number}_{stage.name}{suffix}", 0
+        path = folder / f"{stem}.mlir"
+        while path in self.files:  # of another op whose name has the same letters
+            count += 1
+            path = folder / f"{stem}_{count}.mlir"
+        self.files.add(path)
+        write_output(str(path), text)
 
 
 def _path(op: ir.Operation) -> list[ir.Operation]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.tools.apart import RESULT, require_apart
 from ragged_dialect.tools.cli import STREAM
 from ragged_dialect.tools.flags import BINDINGS, STOCK, Flag, Known, flag, known, require_utf8, written
 
@@ -251,7 +252,8 @@ GROUPS = (Reading, Passes, Output, Printing, Dumping, Measuring, Diagnosing, Rep
 
 @dataclass(repr=False, eq=False)  # start-up time
 class Options:
-    """What ragged-opt was asked to do. `named` are the passes that were flags."""
+    """What ragged-opt was asked to do. `named` are the passes that were flags, `responses` the files that flags are
+    from."""
 
     input: str
     named: tuple[str, ...]
@@ -264,6 +266,7 @@ class Options:
     diagnosing: Diagnosing
     reproducing: Reproducing
     telling: Telling
+    responses: tuple[str, ...] = ()
 
 
 def parse_options(argv: Sequence[str]) -> Options:
@@ -279,7 +282,8 @@ def parse_options(argv: Sequence[str]) -> Options:
     groups: list[Any] = [
         group(**{name: value for (of, name), value in values.items() if of is group}) for group in GROUPS
     ]
-    return _checked(Options((*reader.inputs, STREAM)[0], tuple(name for name, _ in reader.passes), *groups), reader)
+    names = tuple(name for name, _ in reader.passes)
+    return _checked(Options((*reader.inputs, STREAM)[0], names, *groups, responses=tuple(reader.files)), reader)
 
 
 def _checked(options: Options, reader: _Reader) -> Options:
@@ -302,28 +306,24 @@ def _checked(options: Options, reader: _Reader) -> Options:
 
 
 def check_files(options: Options, pipelines: Sequence[str] = ()) -> None:
-    """Refuse to write two things to one file, and anything but the result over what is read: an input, or a file that
-    an option of a pass names."""
+    """Refuse to write two things to one file, and anything but the result over what is read: an input, a response file,
+    a plug-in, or a file or folder that an option of a pass names. What a folder of dumps gets is apart from all."""
     outputs = [
         (one.name, text.partition("=")[2])
         for group in (options.output, options.passes, options.reproducing)
         for one, text in written(group)
         if one.metavar == "FILE"
     ]
-    if not any(name != "-o" for name, _ in outputs):
+    tree = options.dumping.tree
+    if tree is None and all(name == RESULT for name, _ in outputs):
         return
-    read = [one for one in (options.input, *options.reading.irdl_files) if one != STREAM]
-    read += [word for text in pipelines for word in _option_words(text)]
-    read = [path for path in read if os.path.exists(path)]
-    files: dict[str, str] = {}
-    for name, path in outputs:
-        if path == STREAM or (os.path.exists(path) and not os.path.isfile(path)):
-            continue
-        if name != "-o" and os.path.exists(path) and any(os.path.samefile(path, one) for one in read):
-            raise RaggedError(f"expected a file that is not read for {name}, got '{path}'")
-        first = files.setdefault(os.path.realpath(path), name)
-        if first != name:
-            raise RaggedError(f"expected another file for {name} than for {first}, got '{path}' for both")
+    words = [word for text in pipelines for word in _option_words(text) if word]
+    read = [options.input, *options.reading.irdl_files, *options.responses, *words]
+    require_apart(outputs, read, options.passes.plugins)
+    for path in (*read, *(path for _, path in outputs)) if tree is not None else ():
+        inside = os.path.relpath(os.path.realpath(path), os.path.realpath(tree or "")).split(os.sep)
+        if path != STREAM and len(inside) > 1 and inside[0].startswith("builtin_module_"):
+            raise RaggedError(f"expected a file apart from those of --mlir-print-ir-tree-dir, got '{path}'")
 
 
 def _option_words(pipeline: str) -> Iterator[str]:
@@ -355,7 +355,8 @@ class _Reader:
     """Divides a command line into flags, inputs and passes."""
 
     def __init__(self, argv: Sequence[str]) -> None:
-        self.argv = list(_expanded(argv, ()))
+        self.files: list[str] = []
+        self.argv = list(_expanded(argv, (), self.files))
         self.known = known(GROUPS)
         self.inputs: list[str] = []
         self.passes: list[tuple[str, str | None]] = []
@@ -394,8 +395,9 @@ class _Reader:
         return self.known.get(_SHORT.get(name, f"--{name}")), value
 
 
-def _expanded(argv: Iterable[str], inside: tuple[str, ...]) -> Iterator[str]:
-    """The words of a command line; `@file` stands for those of a file, as in LLVM's tools, where there is one."""
+def _expanded(argv: Iterable[str], inside: tuple[str, ...], files: list[str]) -> Iterator[str]:
+    """The words of a command line; `@file` stands for those of a file, as in LLVM's tools, where there is one. `files`
+    gets those."""
     for arg in argv:
         file = arg.removeprefix("@")
         if file == arg or not os.path.isfile(file):
@@ -403,8 +405,9 @@ def _expanded(argv: Iterable[str], inside: tuple[str, ...]) -> Iterator[str]:
             continue
         if file in inside:
             raise RaggedError(f"expected response files that do not name themselves, got '{arg}'")
+        files.append(file)
         with open(file, encoding="utf-8", errors="surrogateescape") as opened:
-            yield from _expanded(shlex.split(opened.read()), (*inside, file))
+            yield from _expanded(shlex.split(opened.read()), (*inside, file), files)
 
 
 def _bare(options: str) -> str:

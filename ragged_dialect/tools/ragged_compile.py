@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragged_dialect.errors import CompileError
+from ragged_dialect.tools.apart import require_apart
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, shown_name, write_output
 
 _DESCRIPTION = """Compiles a function of a module to a file.
@@ -57,6 +58,10 @@ def _compile(options: argparse.Namespace) -> None:
     from ragged_dialect.compiler.frontend import load_program
 
     filename = shown_name(options.file)
+    if options.target == "cpu" and Path(options.output).name:
+        from ragged_dialect.artifacts.cpu_library import header_of
+
+        require_apart([("the C header", str(header_of(Path(options.output))))], [options.file])
     program = load_program(read_input(options.file), options.entry, filename)
     check = not options.no_check
     if options.target == "cpu":

@@ -9,6 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.tools.apart import require_apart
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, shown_name, write_output
 
 _DESCRIPTION = """Compiles a function of a module and runs it.
@@ -77,6 +78,8 @@ def _execute(options: argparse.Namespace) -> None:
     from ragged_dialect.tools import run_results
     from ragged_dialect.tools.run_inputs import read_arguments
 
+    if options.output is not None:
+        require_apart([("--output", options.output)], [options.file])
     filename = shown_name(options.file)
     program = load_program(read_input(options.file), options.entry, filename)
     check = False if options.no_check else "sync"

@@ -38,19 +38,19 @@ def apply(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Oper
     for target in targets:
         stages = parse_pipeline(text, op.context, target.name)
         try:
-            run_pipeline(target, stages, report=lambda diagnostic: report(diagnostic, op.context))
+            run_pipeline(target, stages, report=lambda diagnostic: report(diagnostic, op))
         except PassFailed as failure:
             for diagnostic in failure.diagnostics:
-                report(diagnostic, op.context)
+                report(diagnostic, op)
             raise RaggedError(f"expected '{failure.stage}' to run on its target, got a failure") from None
     return targets
 
 
-def report(diagnostic: Diagnostic, context: ir.Context) -> None:
-    """Pass a diagnostic on to whoever runs the script."""
-    place = ir.Location.unknown(context)
+def report(diagnostic: Diagnostic, op: ir.Operation) -> None:
+    """Pass a diagnostic on to whoever runs the script; one without a place is about an op."""
+    place = op.location
     if diagnostic.line:
-        place = ir.Location.file(diagnostic.filename, diagnostic.line, diagnostic.column, context)
+        place = ir.Location.file(diagnostic.filename, diagnostic.line, diagnostic.column, op.context)
     if diagnostic.severity == "error":
         place.emit_error(diagnostic.message)
 

@@ -86,7 +86,7 @@ class RaggedTransformInterpreter(RaggedPass):
             raise PassFailure(op, f"expected a library, got '{path}': {reason(error)}") from None
         except ParseError as error:
             for diagnostic in error.diagnostics:
-                report(diagnostic, op.context)
+                report(diagnostic, op)
             raise PassFailure(op, f"expected a library that is valid, got '{path}'") from None
         except RaggedError as error:
             raise PassFailure(op, f"expected a library that is valid, got {error}") from None

@@ -201,3 +201,21 @@ def test_names_in_bytecode_that_are_no_text(name: str, made: Any) -> None:
     broken = data.getvalue().replace(name.encode(), b"\xc2" + name.encode()[1:])
     with pytest.raises(ParseError, match="expected names of attributes in UTF-8, got others"):
         load_module(broken, made)
+
+
+@pytest.mark.parametrize("deep", [DEEPEST - 1, DEEPEST + 1])
+def test_regions_in_bytecode_are_as_deep_as_in_text(deep: int, made: Any) -> None:
+    """What goes through programs calls itself for each region."""
+    with ir.Location.unknown(made):
+        module = ir.Module.create()
+        block = module.body
+        for _ in range(deep):
+            op = ir.Operation.create("builtin.module", regions=1, ip=ir.InsertionPoint(block))
+            block = op.regions[0].blocks.append()
+    data = io.BytesIO()
+    module.operation.write_bytecode(data)
+    if deep > DEEPEST:
+        with pytest.raises(VerifyError, match="expected regions nested at most 256 deep"):
+            load_module(data.getvalue(), made)
+    else:
+        load_module(data.getvalue(), made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from support.mlir_files import FILES, programs
 from conftest import ROOT
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.asm.locations import file_position
+from ragged_dialect.asm.module import print_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.walk import ops_in
-from ragged_dialect.lowering.pipelines import gpu_pipeline
+from ragged_dialect.lowering.pipelines import cpu_pipeline, gpu_pipeline
 from ragged_dialect.lowering.stage import Stage
 
 UNUSED_RESULT = """
@@ -42,6 +43,12 @@ def test_temporaries_stay_results_of_their_loop(keeps: bool) -> None:
         module = ir.Module.parse(UNUSED_RESULT)
         passmanager.PassManager.parse(f"builtin.module({text if keeps else 'canonicalize'})").run(module.operation)
         assert str(module).count("parallel_insert_slice") == (2 if keeps else 1)
+
+
+@pytest.mark.parametrize("make", [lambda: gpu_pipeline(schedule="auto general"), lambda: cpu_pipeline(isa="none}")])
+def test_options_of_passes_are_words(make: Callable[[], object]) -> None:
+    with pytest.raises(RaggedError, match=r"expected a word as (schedule|isa), got '(auto general|none})'"):
+        make()
 
 
 UNIQUE = frozenset({"arith.constant", "llvm.mlir.constant", "llvm.mlir.poison", "llvm.mlir.zero", "ub.poison"})
@@ -76,7 +83,7 @@ def own_ops(module: ir.Module, functions: list[str]) -> Iterator[ir.Operation]:
 def test_lowered_ops_lead_back_to_the_source(path: Path, target: str) -> None:
     """Every op of every function, and of every kernel made of it, of all programs that there are."""
     for module in programs(path, "source.mlir"):
-        source = module.operation.get_asm(enable_debug_info=True)
+        source = print_module(module, debuginfo=True)
         functions = [op.attributes["sym_name"].value for op in ops_in(module.operation) if op.name in FUNCTIONS]
         with suppress(RaggedError):  # lit tests of other passes: no pipeline lowers them all
             Stage("all", f"ragged-to-{target}-pipeline").run(module)

@@ -36,6 +36,11 @@ def register(): ops.register_dialect(Wrong, lowering=__name__)
 
 
 EXPANSIONS = {{"wrong.op": lambda op: {values}}}
+def erased(op):
+    made = op.clone()
+    value = made.results[0]
+    made.operation.erase()
+    return value
 """
 USE = """func.func @f(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
   %y = wrong.op %x : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
@@ -53,8 +58,10 @@ WRONG_PARTS = {
         "in.mlir:2:8: error: internal error in convert-ragged-to-scf on 'wrong.op': StopIteration:  (wrong.py:"
     ),
     ("x", "[op.results[0].replace_all_uses_with(op.operands[0]), op.erase()]"): (
-        "on 'wrong.op': TypeError: expected 'wrong.op' to be left where it is, got it erased (wrong.py:"
+        "on 'wrong.op': TypeError: expected 'wrong.op' to be left where it is, got it erased ("
     ),
+    ("x", "[erased(op)]"): "expected a list of new values from the expansion of 'wrong.op', got list",
+    ("x", "op.block.owner.erase()"): "expected an op that no pass is running on, got 'func.func' to erase (wrong.py:",
     ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion of 'wrong.op', got 2",
 }
 
@@ -69,10 +76,13 @@ def test_parts_of_an_op_that_go_wrong(parts: tuple[str, str], folder: Path, capf
 
 PATTERNS = {
     "{}[3]": "in.mlir:2:8: error: internal error in ragged-canonicalize on 'wrong.op': KeyError: 3 (wrong.py:",
+    "'yes'": "on 'wrong.op': TypeError: expected a bool from a pattern, got str (wrong.py:",
+    "op.block.owner.erase()": "expected an op that no pass is running on, got 'func.func' to erase (wrong.py:",
+    "rewriter.replace(op, erased(op))": "expected a value in place of the result of 'wrong.op', got one that is erased",
     "True": "expected rewrites to come to an end, got one more of 'wrong.op'",
     "rewriter.replace(op, op.results[0])": "expected another value in place of the result of 'wrong.op', got itself",
-    "[op.results[0].replace_all_uses_with(op.operands[0]), op.erase()]": (
-        "on 'wrong.op': TypeError: expected 'wrong.op' to be left where it is, got it erased (wrong.py:"
+    "[op.results[0].replace_all_uses_with(op.operands[0]), op.erase(), True][2]": (
+        "on 'wrong.op': TypeError: expected 'wrong.op' to be left where it is, got it erased ("
     ),
     "clone_at_the_end(op, rewriter)": "expected rewrites to come to an end, got one more of 'wrong.op'",
     "next(op.results[0].uses).owner.erase()": "expected an op that has no uses, got 'math.exp' to erase (wrong.py:",
@@ -152,6 +162,14 @@ def test_an_unregistered_op(folder: Path, capfd: pytest.CaptureFixture[str]) -> 
         ("def verify_invariants(self): return {}['v']", "KeyError: 'v'"),
         ("def verify_invariants(self): yield", "TypeError: expected nothing from it, got generator"),
         ("def verify_invariants(self): return False", "expected a valid module, got one that MLIR refuses without a"),
+        (
+            "def check_operands(self): self.operation.erase()",
+            "ValueError: expected a verifier to change nothing, got 'wrong.op' to erase (wrong.py:",
+        ),
+        (
+            "def check_operands(self): self.operation.block.append(self.operation)",
+            "ValueError: expected a verifier to change nothing, got 'wrong.op' to move (wrong.py:",
+        ),
         ("checks = 5", "got expected a function checks of 'wrong.op', got int (wrong.py:"),
         ("check_operands = 5", "got expected a function check_operands of 'wrong.op', got int (wrong.py:"),
     ],
@@ -170,6 +188,9 @@ ANSWERS = {
         "def checks(self, ask): yield",
         "--ragged-insert-checks",
     ): "TypeError: expected nothing from checks, got",
+    ("def checks(self, ask): self.operation.block.owner.erase()", "--ragged-insert-checks"): (
+        "ValueError: expected an op that no pass is running on, got 'func.func' to erase (wrong.py:"
+    ),
     ("def divisors(self, known): return 0", "--ragged-simplify-splits"): (
         "TypeError: expected 2 numbers from divisors, got 0"
     ),
@@ -220,6 +241,12 @@ DECLARED = {
     "x: Operand[Tensor]\n    @staticmethod\n    def infer(x, *, dimm: int): return x": (
         "got expected attributes of 'wrong.op' as keywords of infer, got 'dimm' (wrong.py:"
     ),
+    "operation: Operand[Tensor]": (
+        "got expected other names of the parts of 'wrong.op' than those of every op, got 'operation' (wrong.py:"
+    ),
+    "x: Operand[Tensor]\n    @staticmethod\n    def infer(x, y): return x": (
+        "got expected the shapes of operands of 'wrong.op' as arguments of infer, got 2 of 1 (wrong.py:"
+    ),
     "x: Operand[Tensor]\n    @staticmethod\n    def infer(x, *, dim): return x": (
         "TypeError: expected int, bool or str for the attribute 'dim' of infer, got <class 'inspect._empty'>"
     ),
@@ -243,6 +270,8 @@ RULES = {
     "return 3": "from the rule of 'wrong.op', got int",
     "return [ctx.given(op.x)] * 2": "from the rule of 'wrong.op', got tensor",
     "return builders.values(ctx.given(op.x))": "from the rule of 'wrong.op', got tensor<?xf32>",
+    "return [erased(op.operation)]": "from the rule of 'wrong.op', got OpResult",
+    "return op.operation.block.owner.erase()": "expected an op that no pass is running on, got 'func.func' to erase",
     "return ctx.given(3)": "internal error in ragged-differentiate on 'wrong.op': ",
 }
 ADDS = {
@@ -251,6 +280,12 @@ ADDS = {
     "ctx.add(op.x, builders.values(given))": "TypeError: expected a cotangent of type tensor<3x?xf32, ",
     "ctx.add('x', given)": "on 'wrong.op': TypeError: expected a value that has a cotangent, got str",
     "ctx.add(given, given)": "on 'wrong.op': TypeError: expected a cotangent of an operand, got one of %",
+    "ctx.add(op.x, op.res)": "expected a cotangent of values and cotangents, got the tangent %",
+    "ctx.add(op.x, builders.inferred(Op, [op.x]))": (
+        "expected cotangents of values and cotangents, got 'wrong.op' of a tangent (wrong.py:"
+    ),
+    "ctx.add(op.x, erased(op.operation))": "on 'wrong.op': TypeError: expected a cotangent, got OpResult",
+    "op.operation.erase()": "TypeError: expected 'wrong.op' to be left where it is, got it erased (wrong.py:",
     "ctx.add(op.x, 3)": "on 'wrong.op': TypeError: expected a cotangent, got int",
 }
 DERIVATIVES = """

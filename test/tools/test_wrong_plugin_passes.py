@@ -122,6 +122,20 @@ USED = {
     f"{FAIL}; raise PassFailure(None, 'no')": (
         "TypeError: expected an op that a pass fails at, got NoneType (wrong.py:5, through base.py:"
     ),
+    f"{FIRST}.detach_from_parent(); op.detach_from_parent()": (
+        "ValueError: expected an op that no pass is running on, got 'builtin.module' to detach (wrong.py:5)"
+    ),
+    f"{FIRST}.regions[0].blocks[0].append({FIRST})": (
+        "ValueError: expected a place outside of 'func.func', got one in it (wrong.py:5)"
+    ),
+    f"{FAIL}; n = {FIRST}.regions[0].blocks[0].operations[0].operation; {FIRST}.erase(); raise PassFailure(n, 'no')": (
+        "TypeError: expected an op that a pass fails at, got one that is erased (wrong.py:5, through base.py:"
+    ),
+    f"n = {FIRST}.regions[0].blocks[0].operations[0]; v = n.clone(); x = v.results[0]; v.erase(); "
+    "n.results[0].replace_all_uses_with(x)": (
+        "wrong-e: expected uses of ops that are part of a program, got one of 'arith.negf', which is erased"
+    ),
+    "raise type('End', (Exception,), {'__str__': lambda self: exit(0)})()": "error in wrong-e: End (wrong.py:5)",
     "import sys; sys.stdout = None": "standard output: expected an open stream, got one that was closed",
 }
 
@@ -138,6 +152,40 @@ def test_a_pass_that_uses_what_it_is_given_wrongly(folder: Path, what: str) -> N
     assert found.returncode == 1, found.stderr
     assert USED[what] in found.stderr
     assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize("what", ["op.parent.erase()", "op.parent.detach_from_parent()", "op.detach_from_parent()"])
+def test_what_is_around_an_op_stays(folder: Path, what: str) -> None:
+    (folder / "in.mlir").write_text("module { module { func.func @f() { return } } }")
+    (folder / "wrong.py").write_text(
+        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
+        f"class Wrong(RaggedPass):\n  name, anchor = 'wrong-e', 'func.func'\n  def run(self, op): {what}\n"
+        "def register(): registry.register('wrong-e', lambda: Wrong)"
+    )
+    found = opt_process(folder, "in.mlir", "--pass-pipeline=builtin.module(builtin.module(func.func(wrong-e)),cse)")
+    assert found.returncode == 1, found.stderr
+    assert "internal error in wrong-e: ValueError: expected an op that no pass is running on, got '" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("anchor = 'func.fnc'", "expected 'wrong-c' to run on an op that is registered, got 'func.fnc'"),
+        ("anchor = 3", "expected a pass class of 'wrong-c', got type"),
+        ("verified = property(lambda self: 1 / 0)", "expected a pass class of 'wrong-c', got type"),
+    ],
+)
+def test_classes_of_passes_that_say_something_else(
+    given: str, text: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "wrong.py").write_text(
+        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
+        f"class Wrong(RaggedPass):\n  name = 'wrong-c'\n  {given}\n  def run(self, op): pass\n"
+        "def register(): registry.register('wrong-c', lambda: Wrong)"
+    )
+    (folder / "in.mlir").write_text("func.func @f() { return }")
+    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-c", "--verify-each=false") == 1
+    assert text in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("what", ERASED)

@@ -64,8 +64,13 @@ WRONG: dict[str, tuple[str, str]] = {
         "expected a new dialect name, got 'tm_tensor', which is registered",
     ),
     "exits": ("import sys\nsys.exit(0)", "SystemExit: 0"),
-    "is a generator": ("def register(): yield", "nothing done by a generator"),
-    "is a coroutine": ("async def register(): pass", "nothing done by a coroutine"),
+    "is a generator": ("def register(): yield", "TypeError: expected nothing from register, got generator"),
+    "is a coroutine": ("async def register(): pass", "TypeError: expected nothing from register, got coroutine"),
+    "is neither": ("async def register(): yield", "TypeError: expected nothing from register, got async_generator"),
+    "ends the process": (
+        "def register(): raise type('E', (Exception,), {'__str__': lambda self: exit(0)})",
+        "E",
+    ),
     "tells nothing": (
         "class End(Exception):\n  def __str__(self): return 1 / 0\ndef register(): raise End",
         "End",
@@ -118,7 +123,7 @@ WRONG: dict[str, tuple[str, str]] = {
 }
 
 
-NOWHERE = ("missing", "is a generator", "is a coroutine")
+NOWHERE = ("missing",)
 """What is wrong at no line of its own."""
 
 
@@ -189,6 +194,10 @@ WRONG_SCHEDULES = {
     "'wrong', 'SAYS'": "on 'scf.forall': TypeError: expected a bool from fits of 'wrong-s', got str",
     "'wrong', 'COUNTS'": "expected threads among (1, 32, 64, 128, 256, 512, 1024) from most_threads of 'wrong-s'",
     "'wrong', 'LEAVES'": "expected 'wrong-s' to replace the forall by kernels, got it as it was",
+    "'wrong', 'DROPS'": "expected 'wrong-s' to replace the forall by kernels, got none",
+    "'wrong', 'ERASES'": "TypeError: expected 'scf.forall' to be left where it is, got it erased (wrong.py:8)",
+    "'wrong', 'AROUND'": "expected an op that no pass is running on, got 'func.func' to erase (wrong.py:9)",
+    "'wrong', 'FEWER'": "of at least 64 from most_threads of 'wrong-s', got 32 (wrong.py:10)",
 }
 
 
@@ -200,12 +209,34 @@ def test_schedules_that_go_wrong(what: str, folder: Path, capfd: pytest.CaptureF
         "SAYS = Schedule(lambda forall: 'yes', print)\n"
         "COUNTS = Schedule(lambda forall: True, print, lambda forall: 'many')\n"
         "LEAVES = Schedule(lambda forall: True, lambda *given: None)\n"
+        "DROPS = Schedule(lambda forall: True, lambda forall, *given: forall.erase())\n"
+        "ERASES = Schedule(lambda forall: not forall.erase(), print)\n"
+        "AROUND = Schedule(lambda forall: forall.block.owner.erase(), print)\n"
+        "FEWER = Schedule(lambda forall: True, print, lambda forall: 32, 64)\n"
         f"def register(): registry.register_schedule('wrong-s', {what})"
     )
     (folder / "in.mlir").write_text(SUMS)
     pipeline = "--pass-pipeline=ragged-to-gpu-pipeline{schedule=wrong-s}"
     assert opt(folder, "--load-pass-plugin=wrong", pipeline) == 1
     assert WRONG_SCHEDULES[what] in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("3, print", "expected a function as fits of a schedule, got 3"),
+        ("print, print, print, 'many'", "expected least_threads among (1, 32, 64, 128, 256, 512, 1024), got 'many'"),
+        ("print, print, print, 1, 'no'", "expected a bool as has_tiles, got 'no'"),
+    ],
+)
+def test_schedules_that_are_wrong_in_themselves(
+    given: str, text: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "wrong.py").write_text(
+        f"from ragged_dialect.lowering.gpu.schedules import Schedule\nWRONG = Schedule({given})\ndef register(): pass"
+    )
+    assert opt(folder, "--load-pass-plugin=wrong", "--cse") == 1
+    assert f"{text} (wrong.py:2)" in capfd.readouterr().err
 
 
 def test_schedules_have_new_names(folder: Path) -> None:

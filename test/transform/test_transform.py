@@ -184,6 +184,13 @@ def test_nested_targets_are_refused(tmp_path: Path) -> None:
     assert "expected targets that are apart, got one inside of another" in done.stderr
 
 
+@pytest.mark.parametrize("pipeline", ["builtin.module(cse)", "builtin.module(func.func(cse))"])
+def test_pipelines_for_what_a_target_is_in_are_refused(pipeline: str, tmp_path: Path) -> None:
+    """They would run on nothing."""
+    _, error = run("%g = " + op("apply", "%f", f'pipeline = "{pipeline}"'), tmp_path, OWN)
+    assert "expected passes under 'func.func', got them under 'builtin.module'" in error
+
+
 def test_a_script_does_not_change_itself(tmp_path: Path) -> None:
     whole = op("apply", "%root", 'pipeline = "canonicalize"')
     consumed = f"%g = {whole}"
