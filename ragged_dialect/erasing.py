@@ -66,10 +66,16 @@ class Grave:
         if self._module is not None:
             gone += [op.operation for op in list(self._module.body.operations)[1:]]
         for op in gone:
-            if any(next(value.uses, None) is not None for inner in _nested(op) for value in _values(inner)):
+            uses = (use for inner in _nested(op) for value in _values(inner) for use in value.uses)
+            if any(not is_within(use.owner.operation, op) for use in uses):
                 _lost.append(self)
                 return op.name
         return None
+
+    def takes(self, op: ir.Operation) -> bool:
+        """Whether an op may be buried here. What a block ends with would stay among the uses of the blocks behind it,
+        which may be erased next; ops of another context have their own memory."""
+        return not len(op.successors) and (self._module is None or self._module.context is op.context)
 
 
 def _empty(op: ir.Operation) -> ir.Module:
@@ -214,12 +220,11 @@ def erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:
     def checked(self: Op) -> None:
         op = self.operation
         check_erased(op)
-        # What a block ends with stays one of the uses of the blocks behind it, which may be erased next.
-        if not _here.foreign or _here.grave is None or len(op.successors):
-            erase(op)
-        else:
+        if _here.foreign and _here.grave is not None and _here.grave.takes(op):
             _here.grave.bury(op)
             op._set_invalid()
+        else:
+            erase(op)
 
     return checked
 

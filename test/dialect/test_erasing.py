@@ -1,0 +1,123 @@
+"""What code of plug-ins erases, detaches and moves, with as many handles as there may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.erasing import foreign, frozen, grave, is_erased, is_value, kept
+from ragged_dialect.errors import PassError
+
+PROGRAM = """func.func @f(%c: i1, %x: f32) -> f32 {
+  %0 = scf.if %c -> f32 {
+    %1 = arith.negf %x : f32
+    %2 = arith.addf %1, %1 : f32
+    scf.yield %2 : f32
+  } else {
+    scf.yield %x : f32
+  }
+  return %0 : f32
+}"""
+
+
+@pytest.fixture(name="module")
+def _module() -> Iterator[ir.Module]:
+    with ir.Context():
+        yield ir.Module.parse(PROGRAM)
+
+
+def ops(module: ir.Module) -> list[ir.Operation]:
+    """The function, the branch and the return in it, and the first op of the branch; new handles in every call."""
+    (function,) = [op.operation for op in module.body.operations]
+    branch, end = [op.operation for op in function.regions[0].blocks[0].operations]
+    return [function, branch, end, branch.regions[0].blocks[0].operations[0].operation]
+
+
+def unused(module: ir.Module) -> ir.Operation:
+    _, branch, end, _ = ops(module)
+    end.operands[0] = branch.block.arguments[1]
+    return branch
+
+
+def test_all_handles_can_be_read_until_a_pass_ends(module: ir.Module) -> None:
+    with grave(), foreign():
+        others, values = ops(module), [*ops(module)[3].results]
+        branch = unused(module)
+        branch.erase()
+        assert is_erased(branch)
+        with pytest.raises(RuntimeError, match=r"the operation has been invalidated"):
+            str(branch)
+        assert [is_erased(op) for op in others] == [False, True, False, True]
+        assert [op.name for op in others] == ["func.func", "scf.if", "func.return", "arith.negf"]
+        assert not is_value(values[0])
+        assert str(values[0].type) == "f32"
+    assert "scf.if" not in str(module)
+    assert module.operation.verify()
+
+
+def test_what_programs_use_is_refused_and_stays(module: ir.Module) -> None:
+    def wrong() -> None:
+        with grave(), foreign():
+            inner, end = ops(module)[3].results[0], ops(module)[2]
+            unused(module).erase()
+            end.operands[0] = inner
+
+    with pytest.raises(PassError, match=r"part of a program, got one of 'scf.if', which is erased"):
+        wrong()
+    assert "return" in str(module)
+
+
+def test_what_is_detached_and_put_back_is_part_of_the_program(module: ir.Module) -> None:
+    before = str(module)
+    with grave(), foreign():
+        _, branch, end, _ = ops(module)
+        branch.detach_from_parent()
+        assert is_erased(branch)
+        ir.InsertionPoint(end).insert(branch)
+        assert not is_erased(branch)
+    assert str(module) == before
+    with grave(), foreign():
+        unused(module).detach_from_parent()  # with uses in itself, which end with it
+    assert "scf.if" not in str(module)
+
+
+def test_what_is_around_kept_ops_stays(module: ir.Module) -> None:
+    function, branch, _, inner = ops(module)
+    with kept(inner):
+        for op in (inner, branch, function, module.operation):
+            with pytest.raises(ValueError, match=r"expected an op that no pass is running on, got '.*' to erase"):
+                op.erase()
+            with pytest.raises(ValueError, match=r"expected an op that no pass is running on, got '.*' to detach"):
+                op.detach_from_parent()
+
+
+def test_an_op_is_not_moved_into_itself(module: ir.Module) -> None:
+    function, branch, end, inner = ops(module)
+    block = branch.regions[0].blocks[0]
+    for move in (lambda: block.append(branch), lambda: function.move_before(inner), lambda: branch.move_after(inner)):
+        with pytest.raises(ValueError, match=r"expected a place outside of '.*', got one in it"):
+            move()
+    function.detach_from_parent()
+    with pytest.raises(ValueError, match=r"expected a place outside of 'func.func', got one in it"):
+        ir.InsertionPoint(end).insert(function)
+
+
+def test_verifiers_change_nothing(module: ir.Module) -> None:
+    _, branch, end, inner = ops(module)
+    with frozen():
+        for change, what in (
+            (inner.erase, "erase"), (branch.detach_from_parent, "detach"), (lambda: inner.move_before(end), "move")
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match=rf"expected a verifier to change nothing, got '.*' to {what}"):
+                change()
+
+
+def test_other_contexts_have_their_own_memory(module: ir.Module) -> None:
+    with grave(), foreign():
+        unused(module).erase()
+        with ir.Context():
+            other = ir.Module.parse("module { func.func @g() { return } }")
+            other.body.operations[0].operation.erase()
+    assert str(other) == "module {\n}\n"
