@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 
 from ragged_dialect._mlir import ir, tensor
-from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, product
 from ragged_dialect.lowering.parts import Parts, Pending
@@ -124,8 +124,8 @@ def expand(x: ir.Value, groups: list[list[int]], sizes: list[Mixed]) -> ir.Value
 
 
 def positions(parts: Parts, dim: int) -> Mixed:
-    """Number of positions of a ragged level, from extents where they tell. Below a window with a
-    dense level of extent 0 nothing is left to count, and 0 does."""
+    """Number of positions of a ragged level, from extents where they tell; below a window with a dense level of extent
+    0 as many as the windows reach."""
     axis, at = parts.layout.locate(dim)
     letters = parts.layout.axes[axis]
     if at + 1 == len(letters) or set(letters[at + 1 :]) == {"t"}:
@@ -136,7 +136,26 @@ def positions(parts: Parts, dim: int) -> Mixed:
         return vectors.last(parts.vectors["offsets", dim])
     below = next(k for k in range(at + 1, len(letters)) if letters[k] in RAGGED)
     inner = build.product(parts.extent(dim + k) for k in range(1, below - at))
-    return build.divide(parts.parents(dim + below - at), build.maximum(inner, 1))
+    parents = parts.parents(dim + below - at)
+    if isinstance(inner, int):
+        return build.divide(parents, inner) if inner else _reach(parts, dim)
+    (found,) = flow.choose(
+        build.equal(inner, 0),
+        lambda: [_reach(parts, dim)],
+        lambda: [build.value(build.divide(parents, inner))],
+        [build.index_type()],
+    )
+    return found
+
+
+def _reach(parts: Parts, dim: int) -> ir.Value:
+    """The end of the last window of a level."""
+    starts, lengths = parts.vectors["starts", dim], parts.vectors["lengths", dim]
+
+    def end(i: ir.Value) -> Mixed:
+        return build.add(shapes.load(starts, i), shapes.load(lengths, i))
+
+    return vectors.largest(vectors.generate(shapes.dim(starts, 0), end))
 
 
 def outer_count(parts: Parts, dim: int) -> Mixed:
