@@ -12,7 +12,7 @@ from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.attributes import AUTO, schedule_names
-from ragged_dialect.ranks.calls import exchange_alone, exchange_rows
+from ragged_dialect.runtime.gpu_exchange import exchange_alone, exchange_on_device
 from ragged_dialect.runtime.host_loading import load_host_program
 from ragged_dialect.runtime.program import Device, DeviceFunction
 from ragged_dialect.runtime.stored_program import DeviceProgram
@@ -74,7 +74,7 @@ def _gpu(options: Options) -> tuple[str, MakeDevice]:
 
     def make(program: DeviceProgram, wide: Callable[[], str]) -> Device:
         sync = options.check == "sync"
-        return CupyDevice(cupy, program.signature.name, program.kernels, program.host, sync, wide, exchange_rows)
+        return CupyDevice(cupy, program.signature.name, program.kernels, program.host, sync, wide, exchange_on_device)
 
     return device_arch(cupy, PTX_VERSIONS) if options.arch is None else options.arch, make
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragged_dialect.errors import ArgumentError
 from ragged_dialect.ranks.group import Bytes, Words, current
 
 
@@ -25,15 +24,6 @@ def exchange_rows(
     """An exchange of the group that is entered (`Group.exchange`): `sent` and `received` bound the rows of every rank.
     ArgumentError, RankError."""
     current().exchange(rows, sent.tolist(), room, received.tolist(), row_bytes, what, bool(is_lengths))
-
-
-def exchange_alone(
-    rows: NDArray[np.generic], sent: Words, room: NDArray[np.generic], received: Words, *numbers: int
-) -> None:
-    """The same where there is one rank. ArgumentError for others."""
-    if current().size > 1:
-        raise ArgumentError(f"expected one rank for target ptx-emulator, got {current().size}")
-    exchange_rows(rows, sent, room, received, *numbers)
 
 
 def exchange(

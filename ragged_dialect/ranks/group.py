@@ -18,7 +18,7 @@ from contextlib import suppress
 from contextvars import ContextVar, Token
 from threading import Thread, current_thread
 from types import TracebackType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -28,6 +28,8 @@ from ragged_dialect.errors import ArgumentError, RankError, told
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.int64]
+DeviceArray: TypeAlias = Any
+"""An array on a GPU, of CuPy, which has no types."""
 Exchange: TypeAlias = (
     "Callable[[NDArray[np.generic], Sequence[int], NDArray[np.generic], Sequence[int], int, int, bool], None]"
 )
@@ -64,10 +66,12 @@ class Group:
     rank = 0
     size = 1
 
-    def __init__(self, engine: Engine | None = None, timeout: float = TIMEOUT) -> None:
+    def __init__(self, engine: Engine | None = None, timeout: float = TIMEOUT, link: Link | None = None) -> None:
         if not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"expected a timeout in (0, {_LONGEST:g}] seconds, got {timeout!r}")
-        self._engine = engine
+        self.engine = engine
+        self.link = link
+        """What carries rows between devices, where there is such."""
         self._timeout = timeout
         if engine is not None:
             self.rank, self.size = engine.rank, engine.size
@@ -90,7 +94,7 @@ class Group:
             if self._entered:
                 return
             self._settle()
-            if self._failure or self._engine is None:
+            if self._failure or self.engine is None:
                 return
             if error is not None:
                 self._tell(told(error))
@@ -108,12 +112,12 @@ class Group:
         self._tell(text)
 
     def _tell(self, text: str) -> None:
-        if self._engine is None:
+        if self.engine is None:
             return
         self._failure = f"rank {self.rank} failed: {text}"
         for other in self._others():
             with suppress(RankError):  # of a rank that is gone already
-                self._engine.post(other, self._header(_FAILED, 0, text).view(np.uint8))
+                self.engine.post(other, self._header(_FAILED, 0, text).view(np.uint8))
 
     def rows(self, rows: NDArray[np.generic], counts: Sequence[int]) -> tuple[NDArray[np.generic], list[int]]:
         """The first `counts[0]` rows to rank 0, the next `counts[1]` to rank 1, and so on: those that came, by rank,
@@ -151,19 +155,14 @@ class Group:
         """Rows `sends[r]` to `sends[r + 1]` go to rank r, and what comes from rank r is written to rows `receives[r]`
         to `receives[r + 1]`. `what` says what the exchange is for, the same on every rank; `lengths` are not negative,
         and their sum is an int64. What was begun before comes first. RankError."""
-        self._settle()
-        if self._failure:
-            raise RankError(f"expected a group that works, got one that failed before: {self._failure}")
-        self.require_ranks(len(sends) - 1)
+        out, own = self._agreed(sends, receives, row_bytes, what)
         here, there = (a.reshape(-1).view(np.uint8) for a in (send, receive))
-        out, own = ([n * row_bytes for n in bounds] for bounds in (sends, receives))
-        self._agree(_WORKS, what, np.diff(out).tolist(), np.diff(own).tolist())
         rank = self.rank
         there[own[rank] : own[rank + 1]] = here[out[rank] : out[rank + 1]]
-        if self._engine is not None:
+        if self.engine is not None:
             for other in self._others():
                 if out[other + 1] > out[other]:
-                    self._engine.post(other, here[out[other] : out[other + 1]].copy())  # which stays as it is
+                    self.engine.post(other, here[out[other] : out[other + 1]].copy())  # which stays as it is
             for other in self._others():
                 if own[other + 1] > own[other]:
                     self._fetch(other, there[own[other] : own[other + 1]])
@@ -171,11 +170,44 @@ class Group:
         if lengths:
             self._check_lengths(there.view(np.int64), receives)
 
+    def exchange_on_device(
+        self,
+        send: DeviceArray,
+        sends: Sequence[int],
+        receive: DeviceArray,
+        receives: Sequence[int],
+        row_bytes: int,
+        what: int,
+    ) -> None:
+        """As `exchange`, of contiguous arrays on the device, by the link of the group."""
+        assert self.link is not None
+        out, own = self._agreed(sends, receives, row_bytes, what)
+        try:
+            if self.engine is not None:
+                self._flush()
+            self.link.carry(send, out, receive, own, self._deadline())
+        except TimeoutError:
+            raise self._lost(f"expected all ranks to send and take rows within {self._timeout:g} s") from None
+        except RankError as error:
+            raise self._lost(str(error)) from error
+
+    def _agreed(
+        self, sends: Sequence[int], receives: Sequence[int], row_bytes: int, what: int
+    ) -> tuple[list[int], list[int]]:
+        """Where the bytes for every rank begin, and those of every rank, once all agree that they go."""
+        self._settle()
+        if self._failure:
+            raise RankError(f"expected a group that works, got one that failed before: {self._failure}")
+        self.require_ranks(len(sends) - 1)
+        out, own = ([n * row_bytes for n in bounds] for bounds in (sends, receives))
+        self._agree(_WORKS, what, np.diff(out).tolist(), np.diff(own).tolist())
+        return out, own
+
     def begin(self, work: Callable[[Exchange], object]) -> int:
         """Do some exchanges while the caller goes on, after those that were begun before; the number is that of their
         outcome in `begun`. Where an engine takes calls of one thread only, the caller does them."""
         self._turns += 1
-        if self._engine is None or not self._engine.background:
+        if self.engine is None or not self.engine.background:
             done = Future[object]()
             done.set_result(work(self.exchange))
             self.begun[self._turns] = done
@@ -215,7 +247,7 @@ class Group:
     def _agree(self, state: int, what: int, sends: Sequence[int], receives: Sequence[int]) -> None:
         """The first two rounds. RankError, on every rank, where one of them does not go on."""
         self._count += 1
-        if self._engine is None:
+        if self.engine is None:
             return
         headers = self._round([self._header(state, what, "", n) for n in sends])
         states = {rank: int(header[0]) for rank, header in headers.items()}
@@ -255,7 +287,7 @@ class Group:
 
     def _round(self, headers: Sequence[Words]) -> dict[int, Words]:
         """A header to every other rank, and those of the others."""
-        engine = self._engine
+        engine = self.engine
         assert engine is not None
         found = {other: np.empty(_HEADER, np.int64) for other in self._others()}
         for other in found:
@@ -266,18 +298,18 @@ class Group:
 
     def _flush(self) -> None:
         """Wait until what was sent is under way."""
-        assert self._engine is not None
+        assert self.engine is not None
         try:
-            self._engine.flush(self._deadline())
+            self.engine.flush(self._deadline())
         except TimeoutError:
             raise self._lost(f"expected all ranks to take what they are sent within {self._timeout:g} s") from None
         except RankError as error:
             raise self._lost(str(error)) from error
 
     def _fetch(self, other: int, into: Bytes) -> None:
-        assert self._engine is not None
+        assert self.engine is not None
         try:
-            self._engine.fetch(other, into, self._deadline())
+            self.engine.fetch(other, into, self._deadline())
         except TimeoutError:
             raise self._lost(f"expected rank {other} to answer within {self._timeout:g} s, got nothing") from None
         except RankError as error:
@@ -318,6 +350,18 @@ class Engine(ABC):
     @abstractmethod
     def flush(self, deadline: float) -> None:
         """Wait until what was sent is under way, so that it need not be kept."""
+
+
+class Link(ABC):
+    """What carries rows between the devices of ranks."""
+
+    @abstractmethod
+    def carry(
+        self, send: DeviceArray, out: Sequence[int], receive: DeviceArray, own: Sequence[int], deadline: float
+    ) -> None:
+        """Bytes `out[r]` to `out[r + 1]` of an array go to rank r, and what comes from there to bytes `own[r]` to
+        `own[r + 1]` of another one, after what is queued on the current stream; they are there when this returns.
+        TimeoutError after a time of `time.monotonic`, RankError."""
 
 
 def _text_of(header: Words) -> str:

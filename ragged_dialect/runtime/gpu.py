@@ -139,14 +139,11 @@ class CupyDevice:
         return buffer[index].get()[()]
 
     def exchange(self, rows: Argument, sent: Argument, room: Argument, received: Argument, *numbers: int) -> int:
-        """Rows to other ranks and from them (`ranks.calls.exchange_rows`), by way of the host's memory, after
-        everything queued."""
+        """Rows to other ranks and from them (`gpu_exchange`), after everything queued."""
         assert self._exchange is not None
         if self._streams is not None:
             self._streams.status(*self._place()).raise_now()
-        taken = np.empty(room.shape, room.dtype)
-        self._exchange(rows.get(), sent.get(), taken, received.get(), *numbers)
-        room.set(taken)
+        self._exchange(rows, sent, room, received, *numbers)
         return 0
 
     def store(self, buffer: Argument, index: tuple[int, ...], value: complex) -> None:
