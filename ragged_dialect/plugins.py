@@ -60,6 +60,8 @@ def load(name: str) -> None:
     """Load the plug-in that is a module with a function `register`, once. PassError when there is none."""
     if name.endswith((".so", ".dylib", ".dll")):
         raise PassError(f"expected a Python module as plug-in, got the shared library '{name}'")
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise PassError(f"expected the name of a module, got {name!r}")
     _load(f"{name}:register", "", lambda: importlib.import_module(name).register)
 
 

@@ -27,11 +27,18 @@ class Rules:
         self._rules: dict[str, Rule] = {}
 
     def __call__(self, *ops: View) -> Callable[[Rule], Rule]:
-        """Decorate the rule of some ops."""
+        """Decorate the rule of some ops. TypeError for none, for what is no function, and for an op that has a rule."""
+        if not ops:
+            raise TypeError("expected ops that a rule is for, got none")
 
         def add(rule: Rule) -> Rule:
+            if not callable(rule):
+                raise TypeError(f"expected a function as rule, got {rule!r}")
             for op in ops:
-                self._rules[op if isinstance(op, str) else op.OPERATION_NAME] = rule
+                name = op if isinstance(op, str) else op.OPERATION_NAME
+                if _is_second(self._rules.get(name), rule):
+                    raise TypeError(f"expected one rule for '{name}', got another one")
+                self._rules[name] = rule
             return rule
 
         return add
@@ -42,6 +49,14 @@ class Rules:
 
     def __contains__(self, name: object) -> bool:
         return name in self._rules
+
+
+def _is_second(first: Rule | None, rule: Rule) -> bool:
+    """Whether a rule comes beside another one, and not in its place: as of the same module, imported anew."""
+    if first is None:
+        return False
+    known, new = (getattr(one, "__globals__", None) for one in (first, rule))
+    return known is new or first.__module__ != rule.__module__
 
 
 linearizes = Rules()

@@ -1,6 +1,7 @@
 """The op classes of the dialect, by family, and those of plug-ins."""
 
 import re
+from typing import cast
 
 from ragged_dialect import extensions, plugins
 from ragged_dialect._mlir import has_dialect
@@ -73,6 +74,8 @@ def _require_functions(op: str, kind: type[RaggedOp]) -> None:
         found = getattr(kind, name, None)
         if found is not None and not callable(found):
             raise PassError(f"expected a function {name} of '{op}', got {type(found).__name__}")
+    if isinstance(cast(object, kind.optional), str):
+        raise PassError(f"expected names of attributes as optional of '{op}', got '{kind.optional}'")
     hidden = _HIDDEN.intersection(field.name for field in kind._fields)
     if hidden:  # of which the bindings would make accessors
         raise PassError(f"expected other names of the parts of '{op}' than those of every op, got '{min(hidden)}'")

@@ -241,6 +241,9 @@ DECLARED = {
     "x: Operand[Tensor]\n    @staticmethod\n    def infer(x, *, dimm: int): return x": (
         "got expected attributes of 'wrong.op' as keywords of infer, got 'dimm' (wrong.py:"
     ),
+    "x: Operand[Tensor]\n    optional = 'dim'": (
+        "got expected names of attributes as optional of 'wrong.op', got 'dim' (wrong.py:"
+    ),
     "operation: Operand[Tensor]": (
         "got expected other names of the parts of 'wrong.op' than those of every op, got 'operation' (wrong.py:"
     ),
@@ -315,6 +318,30 @@ def test_rules_of_derivatives_that_go_wrong(
     (folder / "in.mlir").write_text(LOSS)
     assert opt(folder, "--load-pass-plugin=wrong", "--ragged-differentiate=function=f") == 1
     assert (ADDS if table else RULES)[how] in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        (
+            "@linearizes(Op)\ndef _(ctx, op): return None",
+            "TypeError: expected one rule for 'wrong.op', got another one",
+        ),
+        (
+            "@linearizes('arith.addf')\ndef _(ctx, op): pass",
+            "expected one rule for 'arith.addf', got another one",
+        ),
+        ("@linearizes()\ndef _(ctx, op): return None", "TypeError: expected ops that a rule is for, got none"),
+        ("linearizes(Op)(3)", "TypeError: expected a function as rule, got 3"),
+    ],
+)
+def test_rules_that_cannot_be_added(more: str, text: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    wrong = WRONG_OP.format(infer="x", values="[]").replace("lowering=__name__", "derivatives=__name__")
+    rules = DERIVATIVES.format(rule="return None", adds="pass")
+    (folder / "wrong.py").write_text(f"{wrong}{rules}\n{more}\n")
+    (folder / "in.mlir").write_text(LOSS)
+    assert opt(folder, "--load-pass-plugin=wrong", "--ragged-differentiate=function=f") == 1
+    assert text in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
