@@ -64,29 +64,30 @@ def test_interrupts_are_none_of_the_plug_in(folder: Path) -> None:
     assert opt(folder, "--load-pass-plugin=wrong", "--wrong-c") == 130
 
 
-def test_a_pass_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def write_pass(folder: Path, run: str, more: str = "") -> None:
+    """A plug-in with a pass `wrong-e` whose `run` does something, in line 5."""
     (folder / "wrong.py").write_text(
         "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
-        "class Wrong(RaggedPass):\n  name = 'wrong-b'\n  def run(self, op): raise KeyError('boom')\n"
-        "def register(): registry.register('wrong-b', lambda: Wrong)"
+        f"class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): {run}\n  {more}\n"
+        "def register(): registry.register('wrong-e', lambda: Wrong)"
     )
-    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-b") == 1
-    assert "error: internal error in wrong-b: KeyError: 'boom' (wrong.py:5)" in capfd.readouterr().err
+
+
+def test_a_pass_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write_pass(folder, "raise KeyError('boom')")
+    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-e") == 1
+    assert "error: internal error in wrong-e: KeyError: 'boom' (wrong.py:5)" in capfd.readouterr().err
 
 
 def test_a_pass_that_closes_standard_output(folder: Path) -> None:
     """What goes to a file is written; what goes there is an error."""
-    (folder / "wrong.py").write_text(
-        "import sys\nfrom ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
-        "class Wrong(RaggedPass):\n  name = 'wrong-b'\n  def run(self, op): sys.stdout.close()\n"
-        "def register(): registry.register('wrong-b', lambda: Wrong)"
-    )
+    write_pass(folder, "__import__('sys').stdout.close()")
     (folder / "in.mlir").write_text("func.func @f() { return }")
     for flags, code, text in (
         (["-o", "out.mlir"], 0, ""),
         ([], 1, "ragged-opt: standard output: expected an open stream, got one that was closed\n"),
     ):
-        done = opt_process(folder, "in.mlir", "--wrong-b", *flags)
+        done = opt_process(folder, "in.mlir", "--wrong-e", *flags)
         assert (done.returncode, done.stderr) == (code, text)
     assert "func.func @f" in (folder / "out.mlir").read_text()
 
@@ -143,11 +144,7 @@ USED = {
 @pytest.mark.parametrize("what", USED)
 def test_a_pass_that_uses_what_it_is_given_wrongly(folder: Path, what: str) -> None:
     (folder / "in.mlir").write_text("func.func @f(%x: f32) -> f32 {\n %0 = arith.negf %x : f32\n return %0 : f32 }")
-    (folder / "wrong.py").write_text(
-        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
-        f"class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): {what}\n"
-        "def register(): registry.register('wrong-e', lambda: Wrong)"
-    )
+    write_pass(folder, what)
     found = opt_process(folder, "in.mlir", "--wrong-e")
     assert found.returncode == 1, found.stderr
     assert USED[what] in found.stderr
@@ -157,11 +154,7 @@ def test_a_pass_that_uses_what_it_is_given_wrongly(folder: Path, what: str) -> N
 @pytest.mark.parametrize("what", ["op.parent.erase()", "op.parent.detach_from_parent()", "op.detach_from_parent()"])
 def test_what_is_around_an_op_stays(folder: Path, what: str) -> None:
     (folder / "in.mlir").write_text("module { module { func.func @f() { return } } }")
-    (folder / "wrong.py").write_text(
-        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
-        f"class Wrong(RaggedPass):\n  name, anchor = 'wrong-e', 'func.func'\n  def run(self, op): {what}\n"
-        "def register(): registry.register('wrong-e', lambda: Wrong)"
-    )
+    write_pass(folder, what, "anchor = 'func.func'")
     found = opt_process(folder, "in.mlir", "--pass-pipeline=builtin.module(builtin.module(func.func(wrong-e)),cse)")
     assert found.returncode == 1, found.stderr
     assert "internal error in wrong-e: ValueError: expected an op that no pass is running on, got '" in found.stderr
@@ -170,21 +163,17 @@ def test_what_is_around_an_op_stays(folder: Path, what: str) -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ("anchor = 'func.fnc'", "expected 'wrong-c' to run on an op that is registered, got 'func.fnc'"),
-        ("anchor = 3", "expected a pass class of 'wrong-c', got type"),
-        ("verified = property(lambda self: 1 / 0)", "expected a pass class of 'wrong-c', got type"),
+        ("anchor = 'func.fnc'", "expected 'wrong-e' to run on an op that is registered, got 'func.fnc'"),
+        ("anchor = 3", "expected a pass class of 'wrong-e', got type"),
+        ("verified = property(lambda self: 1 / 0)", "expected a pass class of 'wrong-e', got type"),
     ],
 )
 def test_classes_of_passes_that_say_something_else(
     given: str, text: str, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "wrong.py").write_text(
-        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
-        f"class Wrong(RaggedPass):\n  name = 'wrong-c'\n  {given}\n  def run(self, op): pass\n"
-        "def register(): registry.register('wrong-c', lambda: Wrong)"
-    )
+    write_pass(folder, "pass", given)
     (folder / "in.mlir").write_text("func.func @f() { return }")
-    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-c", "--verify-each=false") == 1
+    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-e", "--verify-each=false") == 1
     assert text in capfd.readouterr().err
 
 
@@ -192,11 +181,7 @@ def test_classes_of_passes_that_say_something_else(
 @pytest.mark.parametrize("flags", ["", "--mlir-print-ir-after-all", "--mlir-timing", "--mlir-pass-statistics"])
 def test_a_pass_that_erases_what_is_needed(folder: Path, what: str, flags: str) -> None:
     (folder / "in.mlir").write_text("func.func @f() -> f32 {\n %0 = arith.constant 0.0 : f32\n return %0 : f32 }")
-    (folder / "wrong.py").write_text(
-        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
-        f"class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): {what}\n"
-        "def register(): registry.register('wrong-e', lambda: Wrong)"
-    )
+    write_pass(folder, what)
     found = opt_process(folder, "in.mlir", *flags.split(), "--pass-pipeline=wrong-e,cse")
     assert found.returncode == 1, found.stderr
     assert "error: internal error in wrong-e: ValueError: expected" in found.stderr
