@@ -8,10 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from ragged_dialect.errors import RaggedError
-from ragged_dialect.tools.cli import STREAM
-
-RESULT = "-o"
-"""The output that may take the place of the input, as in mlir-opt."""
+from ragged_dialect.tools.cli import RESULT, STREAM
 
 _STREAMS = ((1, "standard output"), (2, "standard error"))
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SUCCESS, FAILURE, INTERRUPTED = 0, 1, 130
 STREAM = "-"
+RESULT = "-o"
+"""The output that may take the place of the input, as in mlir-opt."""
 INPUTS: dict[str, bytes] = {}
 """What the process has read, for the lines that diagnostics are about."""
 

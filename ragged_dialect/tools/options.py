@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect.errors import RaggedError
-from ragged_dialect.tools.apart import RESULT, require_apart
-from ragged_dialect.tools.cli import STREAM
+from ragged_dialect.tools.cli import RESULT, STREAM
 from ragged_dialect.tools.flags import BINDINGS, STOCK, Flag, Known, flag, known, require_utf8, written
 
 MARKER = "// -----"
@@ -317,6 +316,8 @@ def check_files(options: Options, pipelines: Sequence[str] = ()) -> None:
     tree = options.dumping.tree
     if tree is None and all(name == RESULT for name, _ in outputs):
         return
+    from ragged_dialect.tools.apart import require_apart  # start-up time
+
     words = [word for text in pipelines for word in _option_words(text) if word]
     read = [options.input, *options.reading.irdl_files, *options.responses, *words]
     require_apart(outputs, read, options.passes.plugins)
