@@ -48,6 +48,11 @@ class RegisterBlock:
         """A row."""
         return ir.VectorType.get([self.lanes], self.element)
 
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return 8 if isinstance(self.element, ir.F64Type) else 4
+
     def holding(self, lanes: Mixed) -> RegisterBlock:
         """With rows of so many lanes, in whole registers: as few as are known to do."""
         whole = build.ceildiv(lanes, self.square) * self.square if isinstance(lanes, int) else self.lanes

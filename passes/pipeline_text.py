@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from ragged_dialect.errors import PassError
@@ -45,6 +46,7 @@ def pipeline_error(column: int, message: str) -> PassError:
     return PassError(f"pipeline:1:{column}: error: {message}")
 
 
+@lru_cache  # the named pipelines are read once per program that is compiled
 def parse_text(text: str, root: str = _MODULE) -> tuple[Element, ...]:
     """The elements that run on `root`. PassError with the column when the text is malformed."""
     reader = _Reader(text)

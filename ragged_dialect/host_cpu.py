@@ -35,10 +35,7 @@ def masked_features() -> tuple[str, ...]:
 def code_features() -> tuple[str, ...]:
     """LLVM's names of what code may use, after a plus, and what it must not, after a minus: all that LLVM knows of this
     machine, and what is masked. Where a function names any, LLVM asks the machine no more."""
-    from llvmlite import binding  # start-up time
-
-    own = binding.get_host_cpu_features().flatten().split(",")
-    return (*(name for name in own if name and not name[1:].startswith(_NEVER)), *masked_features())
+    return (*_own_features(), *masked_features())
 
 
 def host_has(feature: str) -> bool:
@@ -55,6 +52,15 @@ def is_x86() -> bool:
 def host_flags() -> tuple[str, ...]:
     """What Linux calls the features of this machine, in order."""
     return tuple(sorted(_flags()))
+
+
+@cache
+def _own_features() -> tuple[str, ...]:
+    """What LLVM knows of this machine, as LLVM writes it."""
+    from llvmlite import binding  # start-up time
+
+    own = binding.get_host_cpu_features().flatten().split(",")
+    return tuple(name for name in own if name and not name[1:].startswith(_NEVER))
 
 
 @cache

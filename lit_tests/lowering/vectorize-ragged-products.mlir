@@ -33,6 +33,35 @@ func.func @product(%x: memref<?x16xf32>, %w: memref<16x32xf32>, %o: memref<?x32x
 
 // -----
 
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// 512 rows of 256 elements stay in the second cache while the panels of 32 columns go over them.
+
+// CHECK-LABEL: func.func @large
+// CHECK-SAME: %{{.*}}: memref<?x1024xf32>
+// CHECK-DAG: %[[STRIP:.*]] = arith.constant 512 : index
+// CHECK-DAG: %[[DEPTH:.*]] = arith.constant 256 : index
+// CHECK-DAG: %[[LANES:.*]] = arith.constant 32 : index
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<256x32xf32>
+// CHECK: scf.for %{{.*}} step %[[STRIP]]
+// CHECK: scf.for %{{.*}} step %[[DEPTH]]
+// CHECK: scf.for %{{.*}} step %[[LANES]]
+// CHECK: memref.subview {{.*}} : memref<1024x768xf32>
+func.func @large(%x: memref<?x1024xf32>, %w: memref<1024x768xf32>, %o: memref<?x768xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x1024xf32>, memref<1024x768xf32>) outs(%o : memref<?x768xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
 #x = affine_map<(m, n, k) -> (k, m)>
 #w = affine_map<(m, n, k) -> (k, n)>
 #o = affine_map<(m, n, k) -> (m, n)>

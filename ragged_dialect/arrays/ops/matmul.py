@@ -1,4 +1,4 @@
-"""Products: einsum, matmul with dense, per-component and ragged operands; with dense weights by the BLAS of the
+"""Products: einsum, matmul with dense, per-component and ragged operands; with large dense weights by the BLAS of the
 library whose arrays they are."""
 
 from __future__ import annotations
@@ -40,15 +40,20 @@ def einsum(subscripts: str, *operands: ArrayLike) -> ArrayLike:
 
 
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+_LARGE = 512 << 10
+"""Bytes of weights beyond which NumPy's BLAS is faster than a program (docs/speed.md): they do not stay in a second
+cache beside the rows, and a BLAS makes copies of rows that are in order."""
 
 
 def rows_times_weights(x: ArrayLike, weights: ArrayLike) -> RaggedArray | None:
-    """x [B, L, …, K] times dense weights [K, N] as one product of all rows, by NumPy or CuPy; None for arguments of
-    other kinds, which a program takes, or refuses."""
+    """x [B, L, …, K] times dense weights [K, N] as one product of all rows, by NumPy or CuPy; None for small weights on
+    the CPU and arguments of other kinds, which a program takes, or refuses."""
     if type(x) is not RaggedArray or x.spec.library not in ("numpy", "cupy"):
         return None
     values = x.buffer.array
     if type(weights) is not type(values) or weights.ndim != 2 or weights.dtype != values.dtype:
+        return None
+    if x.spec.library == "numpy" and weights.nbytes <= _LARGE:
         return None
     known = x.spec
     fits = x.axes[-1] is None and values.shape[-1] == weights.shape[0] and not known.layout.has_windows
@@ -65,7 +70,7 @@ def matmul(x: Tensor, y: Tensor) -> Tensor:
     """Product over the last dim of x and the second last of y: y a vector [K], dense weights [K, N], or
     weights per component [B, K, N] (leading dims are those of x). Ragged x ragged: x [B, L, K] with y
     [B, K, N]; for X^T Y use `transposed_matmul`. Dense weights of float32 and float64 that are arrays of the same
-    library go to its BLAS, outside of `jit`."""
+    library go to its BLAS outside of `jit`, with NumPy those of more than 512 KiB."""
     if not x.ndim or not y.ndim:
         raise ArgumentError("matmul: expected arrays of rank 1 or more, got a number")
     letters = "abcdefghij"[: x.ndim - 1]

@@ -26,14 +26,17 @@ def test_matmul_with_weights(lengths: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_dense_weights_go_to_blas(dtype: str) -> None:
-    """No program is compiled; `jit` and other kinds of arguments have one, with the same results."""
-    x, w = array((3, 0, 5), (2, 4), dtype), dense((4,), (6,), dtype, 1)
+def test_large_weights_go_to_blas(dtype: str) -> None:
+    """No program is compiled; `jit`, small weights and other kinds of arguments have one, with the same results."""
+    x, w = array((3, 0, 5), (2, 4), dtype), dense((4,), (33000,), dtype, 1)
     before = rg.compilations()
     got = x @ w
     assert rg.compilations() == before
-    assert got.shape == (3, None, 2, 6)
+    assert got.shape == (3, None, 2, 33000)
     assert not got.values.flags.writeable
+    assert_components(got, [c @ w for c in components(x)])
+    w = w[:, :6].copy()
+    got = x @ w
     assert_components(got, [c @ w for c in components(x)])
     np.testing.assert_allclose(rg.jit(lambda x, w: x @ w)(x, w).values, got.values, 1e-5, 1e-5)
     for other in (w.astype("f8" if dtype == "f4" else "f4"), w[:, 0], [list(row) for row in w]):
