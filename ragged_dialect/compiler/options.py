@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragged_dialect.errors import CompileError
@@ -30,6 +31,11 @@ class KernelOptions:
             ptx_version(self.arch)
 
 
+def _is_among(value: object, known: Iterable[object]) -> bool:
+    """Whether a value is one of some, whatever it is: arrays compare element by element."""
+    return isinstance(value, (str, int, type(None))) and value in known
+
+
 @dataclass(frozen=True)
 class Options:
     """The options of `compile`. CompileError for those that do not fit."""
@@ -43,13 +49,15 @@ class Options:
     index_bits: int | None = None
 
     def __post_init__(self) -> None:
-        if self.target not in TARGETS:
+        if not _is_among(self.target, TARGETS):
             raise CompileError(f"expected a target among {', '.join(TARGETS)}, got '{self.target}'")
-        if self.check not in _CHECKS:
+        if not _is_among(self.check, _CHECKS):
             raise CompileError(f"expected True, False or 'sync' for check, got {self.check!r}")
-        if self.sync not in _SYNC:
+        if not _is_among(self.sync, _SYNC):
             raise CompileError(f"expected 'allow' or 'forbid' for sync, got {self.sync!r}")
-        if self.index_bits not in (None, 32, 64):
+        if not _is_among(self.fast_math, (False, True)):
+            raise CompileError(f"expected True or False for fast_math, got {self.fast_math!r}")
+        if not _is_among(self.index_bits, (None, 32, 64)):
             raise CompileError(f"expected 32 or 64 index bits, got {self.index_bits}")
         if self.arch is not None and self.target in ("cpu", "emulator"):
             raise CompileError(f"expected no arch for target '{self.target}', got '{self.arch}'")

@@ -61,6 +61,11 @@ OPTIONS = [
     ({"target": "cpu", "index_bits": 64}, "expected no index_bits for target 'cpu', got '64'"),
     ({"check": "later"}, "expected True, False or 'sync' for check, got 'later'"),
     ({"sync": "maybe"}, "expected 'allow' or 'forbid' for sync, got 'maybe'"),
+    ({"target": np.array([0, 1])}, "expected a target among cpu, gpu, emulator, ptx-emulator, auto, got '[0 1]'"),
+    ({"check": np.array([0, 1])}, "expected True, False or 'sync' for check, got array"),
+    ({"sync": np.array([0, 1])}, "expected 'allow' or 'forbid' for sync, got array"),
+    ({"fast_math": np.array([0, 1])}, "expected True or False for fast_math, got array"),
+    ({"index_bits": np.array([32, 64])}, "expected 32 or 64 index bits, got [32 64]"),
     ({"target": "tpu"}, "expected a target among cpu, gpu, emulator, ptx-emulator, auto, got 'tpu'"),
 ]
 

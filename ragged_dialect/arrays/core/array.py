@@ -149,7 +149,7 @@ class RaggedArray(Value, ArrayMethods):
         """A copy of an index vector that only the user has: read-only, or one of each call where its library
         has no read-only arrays."""
         library = self.spec.plain_library
-        own = vector if library == "numpy" else vector.copy()
+        own = vector.view() if library == "numpy" else vector.copy()
         return storage.give(storage.frozen(own), library)
 
     # Gradients of PyTorch --------------------------------------------------------------------------

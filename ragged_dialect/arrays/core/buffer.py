@@ -11,12 +11,13 @@ from ragged_dialect.runtime.signature import Array
 
 
 class Buffer:
-    """One contiguous array. `packed`, its descriptor as programs on the CPU take it, is made once."""
+    """One contiguous array. `packed`, its descriptor as programs on the CPU take it, is made once. What others have of
+    it are views: the dtype and the shape of an array of NumPy can be set, of a read-only one too."""
 
     __slots__ = ("_array", "_packed", "dtype", "shape")
 
     def __init__(self, array: Array) -> None:
-        self._array = array
+        self._array = array.view()
         self._packed: bytes | None = None
         self.shape: tuple[int, ...] = array.shape
         self.dtype: DType = array.dtype
@@ -36,7 +37,7 @@ class Buffer:
 
     def given(self, library: str) -> Dense:
         """The array as one of a library, with the gradients that are recorded of it."""
-        return storage.give(self.array, library)
+        return storage.give(self.array.view(), library)
 
     def detached(self) -> Buffer:
         """The same memory, of which no gradients are recorded."""

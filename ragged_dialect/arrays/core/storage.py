@@ -170,14 +170,14 @@ def give(array: Array | GpuArray, kind: str) -> Dense:
 
 
 def owned(vector: Array | GpuArray) -> Array:
-    """An index vector in memory that nobody else can write: itself where it is of bytes, which never change,
+    """An index vector in memory that nobody else can write: a view of it where it is of bytes, which never change,
     else a copy."""
     if not isinstance(vector, np.ndarray):
         return vector.copy()
     base: Any = vector
     while is_array(base):
         base = base.base
-    return vector if type(base) is bytes else np.ndarray(vector.shape, vector.dtype, vector.tobytes())
+    return vector.view() if type(base) is bytes else np.ndarray(vector.shape, vector.dtype, vector.tobytes())
 
 
 def frozen(array: Any) -> Array:

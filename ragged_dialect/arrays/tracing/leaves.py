@@ -28,6 +28,10 @@ class DenseLeaf:
         self.shape: tuple[int, ...] = array.shape
         self.spec = made
 
+    def held(self) -> DenseLeaf:
+        """The same memory for later calls: the dtype and the shape of the caller's array can be set in place."""
+        return DenseLeaf(self.array.view(), self.spec, self.tensor)
+
 
 Leaf: TypeAlias = Any
 """A `RaggedArray`, a `DenseLeaf` or a number of Python: which, its spec says."""

@@ -129,7 +129,7 @@ class _Direct(Operation):
 
     def __call__(self, *arguments: ArrayLike, **parameters: ArrayLike) -> ArrayLike:
         """The results, by a program or without."""
-        made = self._direct(*arguments, **parameters) if len(arguments) == self._most else None
+        made = self._direct(*arguments) if len(arguments) == self._most and not parameters else None
         return super().__call__(*arguments, **parameters) if made is None else made
 
 

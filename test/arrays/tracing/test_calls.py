@@ -80,6 +80,7 @@ def test_one_program_for_both_spellings() -> None:
 
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "too many": (lambda: rg.softmax(X, 1, 2), "softmax: expected arguments (x, axis), got others: too many"),
+    "direct": (lambda: rg.matmul(X, X, axis=1), "matmul: expected arguments (x, y), got others: got an unexpected"),
     "none": (lambda: rg.softmax(), "softmax: expected arguments (x, axis), got others: missing"),
     "one of two": (lambda: rg.matmul(X), "matmul: expected arguments (x, y), got others: missing a"),
     "another name": (lambda: rg.softmax(X, dim=1), "got others: got an unexpected keyword argument 'dim'"),
