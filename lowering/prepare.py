@@ -10,7 +10,7 @@ from typing import cast
 from ragged_dialect import extensions
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.dialect import Ragged
-from ragged_dialect.erasing import is_erased, is_value
+from ragged_dialect.erasing import is_erased, no_value
 from ragged_dialect.errors import kind_of
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.walk import find_ops, ops_in
@@ -47,11 +47,18 @@ def standing_for(op: ir.Operation) -> Generator[None]:
                 made.attributes[name] = mark
 
 
-def _are_new(made: Sequence[object], results: Sequence[ir.Value]) -> bool:
-    """Whether what a plug-in gives are values that take the place of an op's results."""
+def _require_new(made: object, results: Sequence[ir.Value]) -> Sequence[ir.Value]:
+    """What a plug-in gives in place of an op's results. TypeError where they are no new values, or not as many."""
     if not isinstance(made, (list, tuple, ir.OpResultList)):
-        return False
-    return all(is_value(value) and value not in results for value in made)
+        raise TypeError(f"expected a list of new values from the expansion, got {kind_of(made)}")
+    for value in made:
+        if (other := no_value(value)) is not None:
+            raise TypeError(f"expected new values from the expansion, got {other}")
+        if value in results:
+            raise TypeError("expected new values from the expansion, got a result of the op")
+    if len(made) != len(results):
+        raise TypeError(f"expected {len(results)} values from the expansion, got {len(made)}")
+    return cast(Sequence[ir.Value], made)
 
 
 def expand_foreign(module: ir.Operation) -> None:
@@ -67,15 +74,11 @@ def expand_foreign(module: ir.Operation) -> None:
         if name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{name}' by the plug-in that has it, got none")
         with standing_for(op):
+            results = list(op.results)
             with faults_at(op, expansions[name]):
                 made = expansions[name](op) or ()  # without results a function may return nothing
-            results = list(op.results)
-            if not _are_new(made, results):
-                text = f"expected a list of new values from the expansion of '{name}', got {kind_of(made)}"
-                raise PassFailure(op, text)
-            if len(made) != len(results):
-                text = f"expected {len(results)} values from the expansion of '{name}', got {len(made)}"
-                raise PassFailure(op, text)
+            with faults_at(op, expansions[name]):
+                made = _require_new(made, results)
             for old, new in zip(results, made, strict=True):
                 old.replace_all_uses_with(shapes.cast(new, old.type) if is_tensor(old.type) else new)
         op.erase()

@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ragged_dialect._mlir import ir, tensor
-from ragged_dialect.erasing import is_value
+from ragged_dialect._mlir import DYNAMIC, ir, tensor
+from ragged_dialect.erasing import no_value
 from ragged_dialect.errors import PassError
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.matching import shapes_kept
@@ -49,11 +49,13 @@ class Rewriter:
         """Replace the only result of `op`; a cast is inserted when static extents differ.
         Returns True, so that a pattern can end with it."""
         result = op.results[0]
-        if not is_value(value):
-            raise PassError(f"expected a value in place of the result of '{op.name}', got one that is erased")
+        if (other := no_value(value)) is not None:
+            raise TypeError(f"expected a value in place of the result of '{op.name}', got {other}")
         if value == result:
-            raise PassError(f"expected another value in place of the result of '{op.name}', got itself")
+            raise ValueError(f"expected another value in place of the result of '{op.name}', got itself")
         if value.type != result.type:
+            if not _may_cast(value.type, result.type):
+                raise TypeError(f"expected a value of {result.type} for '{op.name}', got {value.type}")
             with self.before(op):
                 value = cast(value, result.type)
         self._touch_users(result)
@@ -66,6 +68,8 @@ class Rewriter:
     def set_operands(self, op: ir.Operation, values: Sequence[ir.Value]) -> bool:
         """Let `op` read other values of the types of its first operands. Returns True."""
         operands = op.operands
+        if len(values) > len(operands):
+            raise ValueError(f"expected at most {len(operands)} operands for '{op.name}', got {len(values)}")
         for number, value in enumerate(values):
             operands[number] = value
         self._touch_users(op.results[0])
@@ -73,6 +77,15 @@ class Rewriter:
 
     def _touch_users(self, result: ir.Value) -> None:
         self.touched.extend(use.owner.operation for use in result.uses)
+
+
+def _may_cast(source: ir.Type, target: ir.Type) -> bool:
+    """Whether types of tensors differ in what is known of their extents alone."""
+    if not isinstance(source, ir.RankedTensorType) or not isinstance(target, ir.RankedTensorType):
+        return False
+    same = source.element_type == target.element_type and source.encoding == target.encoding
+    extents = zip(source.shape, target.shape, strict=False)
+    return same and source.rank == target.rank and all(a == b or DYNAMIC in (a, b) for a, b in extents)
 
 
 def cast(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeGuard
 
-from ragged_dialect.errors import PassError
+from ragged_dialect.errors import PassError, kind_of
 
 if TYPE_CHECKING:
     from ragged_dialect._mlir import Op, ir
@@ -58,11 +58,15 @@ class Grave:
         """Whether an op is here."""
         while (parent := _parent(op)) is not None:
             op = parent
-        return op in self._detached or (self._module is not None and op == self._module.operation)
+        return op in self._detached or self.is_root(op)
+
+    def is_root(self, op: ir.Operation) -> bool:
+        """Whether an op is what those are in that were erased."""
+        return self._module is not None and op == self._module.operation
 
     def used(self) -> str | None:
         """The name of an op here that a program still uses; such a grave stays for good."""
-        gone = [op for op in self._detached if _parent(op) is None]
+        gone = [op for op in self._detached if _is_valid(op) and _parent(op) is None]
         if self._module is not None:
             gone += [op.operation for op in list(self._module.body.operations)[1:]]
         for op in gone:
@@ -186,22 +190,36 @@ def _parent(op: ir.Operation) -> ir.Operation | None:
 
 def is_erased(op: ir.Operation) -> bool:
     """Whether an op is no part of a program any more."""
-    try:
-        return not op.name or (_here.grave is not None and _here.grave.has(op))
-    except RuntimeError:  # of the bindings
-        return True
+    return not _is_valid(op) or (_here.grave is not None and _here.grave.has(op))
 
 
 def is_value(found: object) -> TypeGuard[ir.Value]:
     """Whether what code of a plug-in gives is a value, of an op or a block that is part of a program."""
+    return no_value(found) is None
+
+
+def no_value(found: object) -> str | None:
+    """What else than a value of a program code of a plug-in gives, None for such a value."""
     from ragged_dialect._mlir import ir
 
+    if isinstance(found, (ir.Operation, ir.OpView)):
+        return f"the op '{found.operation.name}'" if _is_valid(found.operation) else "an op that is erased"
     if not isinstance(found, ir.Value):
-        return False
+        return kind_of(found)
     try:
         owner = found.owner
-        return not is_erased((owner.owner if isinstance(owner, ir.Block) else owner).operation)
+        op = (owner.owner if isinstance(owner, ir.Block) else owner).operation
+        if is_erased(op):
+            return f"one of '{op.name}', which is erased"
+        return None if _parent(op) is not None else f"one of '{op.name}', which is in no block"
     except RuntimeError:  # of the bindings: made by the handle that has erased it
+        return "one that is erased"
+
+
+def _is_valid(op: ir.Operation) -> bool:
+    try:
+        return bool(op.name)
+    except RuntimeError:  # of the bindings
         return False
 
 

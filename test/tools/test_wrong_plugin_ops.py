@@ -52,17 +52,17 @@ WRONG_PARTS = {
     ("x", "[op.operands[0]]"): "",
     ("__import__('sys').exit(0)", "[]"): "internal error in the verifier of 'wrong.op': SystemExit: 0",
     ("1 / 0", "[]"): "internal error in the verifier of 'wrong.op': ZeroDivisionError: division by zero",
-    ("x", "None"): "expected 1 values from the expansion of 'wrong.op', got 0",
-    ("x", "list(op.results)"): "expected a list of new values from the expansion of 'wrong.op', got list",
+    ("x", "None"): "expected 1 values from the expansion, got 0",
+    ("x", "list(op.results)"): "expected new values from the expansion, got a result of the op",
     ("x", "next(iter([]))"): (
         "in.mlir:2:8: error: internal error in convert-ragged-to-scf on 'wrong.op': StopIteration:  (wrong.py:"
     ),
     ("x", "[op.results[0].replace_all_uses_with(op.operands[0]), op.erase()]"): (
         "on 'wrong.op': TypeError: expected 'wrong.op' to be left where it is, got it erased ("
     ),
-    ("x", "[erased(op)]"): "expected a list of new values from the expansion of 'wrong.op', got list",
+    ("x", "[erased(op)]"): "expected new values from the expansion, got one",
     ("x", "op.block.owner.erase()"): "expected an op that no pass is running on, got 'func.func' to erase (wrong.py:",
-    ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion of 'wrong.op', got 2",
+    ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion, got 2",
 }
 
 
