@@ -51,14 +51,15 @@ def _require_new(made: object, results: Sequence[ir.Value]) -> Sequence[ir.Value
     """What a plug-in gives in place of an op's results. TypeError where they are no new values, or not as many."""
     if not isinstance(made, (list, tuple, ir.OpResultList)):
         raise TypeError(f"expected a list of new values from the expansion, got {kind_of(made)}")
-    for value in made:
+    values = cast(Sequence[ir.Value], made)
+    for value in values:
         if (other := no_value(value)) is not None:
             raise TypeError(f"expected new values from the expansion, got {other}")
         if value in results:
             raise TypeError("expected new values from the expansion, got a result of the op")
-    if len(made) != len(results):
-        raise TypeError(f"expected {len(results)} values from the expansion, got {len(made)}")
-    return cast(Sequence[ir.Value], made)
+    if len(values) != len(results):
+        raise TypeError(f"expected {len(results)} values from the expansion, got {len(values)}")
+    return values
 
 
 def expand_foreign(module: ir.Operation) -> None:

@@ -134,7 +134,7 @@ def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part
             isinstance(getattr(part, key, None), str) for part in found for key in ("name", "text")
         )
 
-    made = registry.made("stages", element.name, lambda: tuple(function(**values)), are_stages)
+    made = registry.made("stages", element.name, lambda: tuple(function(**values)), are_stages, function)
     return _between(made, ends, element)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
 
 from ragged_dialect import plugins
-from ragged_dialect.errors import PassError, RaggedError, kind_of, said_by, told_at
+from ragged_dialect.errors import AnswerError, PassError, RaggedError, kind_of, place_of, said_by, told_at
 
 if TYPE_CHECKING:
     from ragged_dialect.passes.base import RaggedPass
@@ -54,12 +54,14 @@ def _is_native(name: str) -> bool:
 
 
 def _check_name(name: object) -> None:
-    if not isinstance(name, str) or re.fullmatch(r"[a-z][a-z0-9-]*", name) is None:
-        raise PassError(f"expected a name of small letters, digits and '-', got {name!r}")
+    if not isinstance(name, str) or re.fullmatch(r"[a-z][a-z0-9-]+", name) is None:
+        raise PassError(f"expected a name of two or more small letters, digits and '-', got {name!r}")
 
 
-def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bool] = lambda _: True) -> T:
-    """What a plug-in's function gives. PassError, with the name of the pass or pipeline, where it raises or gives
+def made(
+    what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bool] = lambda _: True, by: object = None
+) -> T:
+    """What a plug-in's function `by` gives. PassError, with the name of the pass or pipeline, where it raises or gives
     something else."""
     try:
         found = make()
@@ -71,7 +73,7 @@ def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bo
             raise
         raise PassError(f"expected {what} of '{name}', got {told_at(error, own=False)}") from error
     if not right:
-        raise PassError(f"expected {what} of '{name}', got {kind_of(found)}")
+        raise PassError(f"expected {what} of '{name}', got {kind_of(found)}{place_of(AnswerError('', by))}")
     return found
 
 
@@ -103,7 +105,12 @@ def lookup(name: str) -> type[RaggedPass]:
         texts = (getattr(found, "name", None), cast(object, found.anchor))
         return all(isinstance(text, str) for text in texts) and isinstance(cast(object, found.verified), bool)
 
-    return made("a pass class", name, _LOADERS[name], is_pass)
+    found = made("a pass class", name, _LOADERS[name], is_pass, _LOADERS[name])
+    if found.name != name:
+        raise PassError(
+            f"expected a pass class of '{name}', got one of '{found.name}'{place_of(PassError(), by=found.run)}"
+        )
+    return found
 
 
 def place(name: str) -> tuple[str, str] | None:

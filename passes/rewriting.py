@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.erasing import no_value
-from ragged_dialect.errors import PassError
 from ragged_dialect.layout import Layout
+from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.matching import shapes_kept
 from ragged_dialect.types import is_ragged, layout_of
 
@@ -120,7 +120,7 @@ def _run_worklist(work: list[ir.Operation], patterns: Patterns) -> bool:
         changed = True
         left -= 1
         if not left:
-            raise PassError(f"expected rewrites to come to an end, got one more of '{op.name}'")
+            raise PassFailure(op, f"expected rewrites to come to an end, got one more of '{op.name}'")
         rewriter.touched.append(op)
         for touched in reversed(rewriter.touched):
             if touched not in queued and touched.name in patterns:

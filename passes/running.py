@@ -185,7 +185,7 @@ class _Run:
 
 def _fault(stage: Stage, target: ir.Operation, error: BaseException) -> Diagnostic:
     """What a pass raised by mistake, at the op that it was about where that is known."""
-    location, about, by = target.location, "", None
+    location, about, by = target.location, "", getattr(type(stage.own), "run", None)
     if isinstance(error, FaultAt):
         location, about, by, error = error.location, f" on '{error.name}'", error.by, error.error
     message = f"internal error in {stage.name}{about}: {told_at(error, by=by)}"

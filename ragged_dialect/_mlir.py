@@ -18,7 +18,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragged_dialect import erasing, locks
-from ragged_dialect.errors import MissingPackageError, PassError, told_at
+from ragged_dialect.errors import MissingPackageError, PassError, kind_of, told_at
 from ragged_dialect.foreign_llvm import own_llvm
 
 _REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "dialects.linalg", "execution_engine")
@@ -150,6 +150,11 @@ def _patch() -> None:
     ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
     setattr(ir.Block, "erase_argument", _erase_argument_of(ir.Block.erase_argument))
     setattr(operation, "walk", _walk_of(ir.Operation.walk))
+    for name in ("OpOperandList", "OpSuccessors"):
+        items: Any = getattr(library.ir, name)
+        items.__setitem__ = _set_item_of(items.__setitem__)
+    table: Any = ir.SymbolTable
+    table.erase = table.__delitem__ = _erase_symbol_of(table.erase)
     setattr(ir.Location, "emit_error", _emit_error_of(ir.Location.emit_error))
     greedy, converting, converter = (
         getattr(library.rewrite, name) for name in ("PatternRewriter", "ConversionPatternRewriter", "TypeConverter")
@@ -177,11 +182,14 @@ _New: TypeAlias = "Op | Sequence[ir.Value]"
 
 
 def _replace_uses_of(replace: Callable[[ir.Value, ir.Value], None]) -> Callable[[ir.Value, ir.Value], None]:
-    """A use that is taken from a value and given to it again is the next one, for ever."""
+    """A use that is taken from a value and given to it again is the next one, for ever. A value of an op that is in no
+    block, as without an insertion point, ends with the last handle to the op."""
 
     def checked(self: ir.Value, by: ir.Value) -> None:
         if self == by:
             raise ValueError(f"expected another value in place of {self.get_name()}, got itself")
+        if (other := erasing.no_value(by)) is not None:
+            raise TypeError(f"expected a value of a program in place of {self.get_name()}, got {other}")
         replace(self, by)
 
     return checked
@@ -207,26 +215,73 @@ def _emit_error_of(emit: Callable[[ir.Location, str], None]) -> Callable[[ir.Loc
     return emit_error
 
 
-def _walk_of(walk: Callable[..., None]) -> Callable[..., None]:
-    """What a callback raises comes out as it is, and not as the text of its traceback."""
+def _set_item_of(put: Callable[[object, int, object], None]) -> Callable[[Sequence[object], int, object], None]:
+    """MLIR writes behind the last operand, or before the first, without a look."""
 
-    def checked(
-        self: Op, callback: Callable[[ir.Operation], ir.WalkResult], *order: ir.WalkOrder, **named: ir.WalkOrder
-    ) -> None:
+    def checked(self: Sequence[object], index: int, item: object) -> None:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"expected an index below {len(self)}, got {index}")
+        put(self, index if index >= 0 else index + len(self), item)
+
+    return checked
+
+
+def _erase_symbol_of(erase: Callable[[object, Op], None]) -> Callable[[Any, "Op | str"], None]:
+    """The bindings erase what has uses, what passes are running on, and what is in no such table."""
+
+    def checked(self: Any, symbol: "Op | str") -> None:
+        op = self[symbol] if isinstance(symbol, str) else symbol
+        erasing.check_erased(op.operation)
+        erase(self, op.operation)
+
+    return checked
+
+
+_Visit: TypeAlias = Callable[["ir.Operation"], "ir.WalkResult"]
+
+
+def _walk_of(walk: Callable[..., None]) -> Callable[..., None]:
+    """What a callback raises comes out as it is, and not as the text of its traceback. MLIR has the next op in hand
+    when it calls; code of a plug-in may erase that."""
+
+    def checked(self: Op, callback: _Visit, walk_order: ir.WalkOrder = ir.WalkOrder.POST_ORDER) -> None:
+        if erasing.is_foreign():
+            _visit(self.operation, callback, walk_order == ir.WalkOrder.PRE_ORDER)
+            return
         raised: list[BaseException] = []
 
         def called(op: ir.Operation) -> ir.WalkResult:
             try:
-                return callback(op)
+                return _called(callback, op)
             except BaseException as error:
                 raised.append(error)
                 return ir.WalkResult.INTERRUPT
 
-        walk(self.operation, called, *order, **named)
+        walk(self.operation, called, walk_order)
         if raised:
             raise raised[0]
 
     return checked
+
+
+def _visit(op: ir.Operation, callback: _Visit, first: bool) -> ir.WalkResult:
+    """Walk over the ops that were there when a block was begun, and still are."""
+    found = _called(callback, op) if first else ir.WalkResult.ADVANCE
+    if found != ir.WalkResult.ADVANCE or erasing.is_erased(op):
+        return found
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in [one.operation for one in block.operations]:
+                if not erasing.is_erased(inner) and _visit(inner, callback, first) == ir.WalkResult.INTERRUPT:
+                    return ir.WalkResult.INTERRUPT
+    return ir.WalkResult.ADVANCE if first else _called(callback, op)
+
+
+def _called(callback: Callable[[ir.Operation], object], op: ir.Operation) -> ir.WalkResult:
+    found = callback(op)
+    if not isinstance(found, ir.WalkResult):
+        raise TypeError(f"expected a WalkResult from a callback of walk, got {kind_of(found)}")
+    return found
 
 
 def _rewriter_erase_of(erase: Callable[[object, ir.Operation], None]) -> Callable[[object, Op], None]:
@@ -242,6 +297,8 @@ def _replace_of(replace: Callable[[object, ir.Operation, _New], None]) -> Callab
 
     def checked(self: object, op: Op, by: _New) -> None:
         results = by.operation.results if isinstance(by, (ir.Operation, ir.OpView)) else by
+        if any(result in op.operation.results for result in results):
+            raise ValueError(f"expected other values in place of the results of '{op.operation.name}', got its own")
         wanted = len(op.operation.results)
         if len(results) != wanted:
             raise ValueError(f"expected {wanted} values for '{op.operation.name}', got {len(results)}")

@@ -24,9 +24,11 @@ _lost: list[Grave] = []
 
 
 class _Here(threading.local):
-    """The grave of the pass that runs in a thread, and how often `foreign` and `frozen` are entered."""
+    """The grave of the pass that runs in a thread, whether an op is on its way there, and how often `foreign` and
+    `frozen` are entered."""
 
     grave: Grave | None = None
+    burying = False
     foreign = 0
     frozen = 0
 
@@ -48,7 +50,13 @@ class Grave:
         for inner in _nested(op):
             for number in range(len(inner.operands)):
                 inner.operands[number] = nothing
-        module.body.append(op)
+        for number in range(len(op.successors)):
+            op.successors[number] = module.body
+        _here.burying = True
+        try:
+            module.body.append(op)
+        finally:
+            _here.burying = False
 
     def keep(self, op: ir.Operation) -> None:
         """Keep an op that is in no block."""
@@ -56,13 +64,11 @@ class Grave:
 
     def has(self, op: ir.Operation) -> bool:
         """Whether an op is here."""
-        while (parent := _parent(op)) is not None:
-            op = parent
-        return op in self._detached or self.is_root(op)
+        return self.has_buried(op) or (bool(self._detached) and _outermost(op) in self._detached)
 
-    def is_root(self, op: ir.Operation) -> bool:
-        """Whether an op is what those are in that were erased."""
-        return self._module is not None and op == self._module.operation
+    def has_buried(self, op: ir.Operation) -> bool:
+        """Whether an op was erased."""
+        return self._module is not None and _outermost(op) == self._module.operation
 
     def used(self) -> str | None:
         """The name of an op here that a program still uses; such a grave stays for good."""
@@ -77,9 +83,8 @@ class Grave:
         return None
 
     def takes(self, op: ir.Operation) -> bool:
-        """Whether an op may be buried here. What a block ends with would stay among the uses of the blocks behind it,
-        which may be erased next; ops of another context have their own memory."""
-        return not len(op.successors) and (self._module is None or self._module.context is op.context)
+        """Whether an op may be buried here: ops of another context have their own memory."""
+        return self._module is None or self._module.context is op.context
 
 
 def _empty(op: ir.Operation) -> ir.Module:
@@ -140,6 +145,11 @@ class foreign:
             _kept.remove(op)
 
 
+def is_foreign() -> bool:
+    """Whether code of a plug-in runs."""
+    return _here.foreign > 0
+
+
 class frozen:
     """Refuse to erase, detach and move ops while this is entered: MLIR goes through them."""
 
@@ -179,6 +189,12 @@ def is_within(op: ir.Operation, outer: ir.Operation) -> bool:
             return False
         op = parent
     return True
+
+
+def _outermost(op: ir.Operation) -> ir.Operation:
+    while (parent := _parent(op)) is not None:
+        op = parent
+    return op
 
 
 def _parent(op: ir.Operation) -> ir.Operation | None:
@@ -270,6 +286,9 @@ def move_of(move: Callable[..., None], place: Callable[..., tuple[Op, ir.Block]]
         given, block = place(self, other)
         op = given.operation
         _require_free(op, "move")
+        for one in (op, block.owner.operation):
+            if _here.grave is not None and not _here.burying and _here.grave.has_buried(one):
+                raise ValueError(f"expected '{op.name}' to be moved within a program, got an op that is erased")
         if len(op.regions) and is_within(block.owner.operation, op):
             raise ValueError(f"expected a place outside of '{op.name}', got one in it")
         move(self, other)

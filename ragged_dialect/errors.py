@@ -74,6 +74,15 @@ class EmulatorError(RaggedError):
     """A kernel that the emulator cannot run, or what it found wrong while running one."""
 
 
+class AnswerError(TypeError):
+    """What `by`, a function of a plug-in, gives is not what it is asked for. Never leaves the package: it is told at
+    the op that it is about."""
+
+    def __init__(self, message: str, by: object) -> None:
+        super().__init__(message)
+        self.by = by
+
+
 def told(error: BaseException) -> str:
     """An exception of somebody else's code as a text: its type, and what it says, unless it fails at that."""
     return f"{type(error).__name__}: {said}" if (said := said_by(error)) is not None else type(error).__name__
@@ -115,7 +124,7 @@ def place_of(error: BaseException, own: bool = True, by: object = None) -> str:
             continue
         foreign = foreign if is_own else 1
         places = [*(places[:foreign] if is_own else []), f"{basename(frame.f_code.co_filename)}:{line}"]
-    code = getattr(by, "__code__", None)
+    code = getattr(getattr(error, "by", by), "__code__", None)
     if not foreign and code is not None:
         places = [f"{basename(code.co_filename)}:{code.co_firstlineno}"]
     return f" ({', through '.join(places)})" if places else ""
@@ -134,8 +143,8 @@ def kind_of(found: object) -> str:
     return type(found).__name__
 
 
-def require_nothing(found: object, by: str) -> None:
-    """TypeError where a function of a plug-in gives something though it is called for what it does: a generator has
-    done nothing."""
+def require_nothing(found: object, name: str, by: object) -> None:
+    """AnswerError where a function `by` of a plug-in gives something though it is called for what it does: a generator
+    has done nothing."""
     if found is not None:
-        raise TypeError(f"expected nothing from {by}, got {kind_of(found)}")
+        raise AnswerError(f"expected nothing from {name}, got {kind_of(found)}", by)

@@ -30,6 +30,7 @@ _loaded: dict[str, str] = {}
 _allowed = True
 _searched: set[tuple[str, ...]] = set()
 _undos: list[Callable[[], object]] = []
+_preparations: list[Callable[[], None]] = []
 
 
 @contextmanager
@@ -41,6 +42,11 @@ def allowed(installed: bool) -> Generator[None]:
         yield
     finally:
         _allowed = before
+
+
+def before_the_first(prepare: Callable[[], None]) -> None:
+    """Call a function before the first plug-in is loaded."""
+    _preparations.append(prepare)
 
 
 def load_installed() -> None:
@@ -69,13 +75,15 @@ def _load(name: str, version: str, find: Callable[[], Callable[[], object]]) -> 
     """Call a plug-in's function. What it registered before it failed is taken back."""
     if name in _loaded:
         return
+    while _preparations:
+        _preparations.pop()()
     _registered.clear()
     register = None
     try:
         with all_or_none():
             register = find()
             sources = _sources([name.split(":")[0]])  # as imported: they may change before a program is compiled
-            require_nothing(register(), "register")  # which has done nothing where it is a generator
+            require_nothing(register(), "register", register)  # which has done nothing where it is a generator
             sources += _sources(_registered)
     except KeyboardInterrupt:
         raise

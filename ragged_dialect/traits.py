@@ -36,7 +36,7 @@ def verifier(check: Callable[[Any], object]) -> Callable[[Any], bool]:
             _refuse_misspelt_attributes(op)
             with op.location, frozen():
                 found = check(op)
-            require_nothing(None if isinstance(found, bool) else found, "it")
+            require_nothing(None if isinstance(found, bool) else found, "it", check)
         except LayoutError as error:
             op.location.emit_error(f"'{op.operation.name}' op {error}")
             return False

@@ -97,7 +97,7 @@ def schedule(name: str) -> Schedule:
         kernels = module.regions[0].blocks[0].operations
         before = len(kernels)
         answer = cast(object, found.build(forall, module, kernel, guards, threads, unroll))
-        require_nothing(answer, f"build of '{name}'")
+        require_nothing(answer, f"build of '{name}'", found.build)
         if not is_erased(forall) or len(kernels) == before:
             left = "none" if is_erased(forall) else "it as it was"
             raise TypeError(f"expected '{name}' to replace the forall by kernels, got {left}")

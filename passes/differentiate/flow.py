@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.erasing import is_value
-from ragged_dialect.errors import is_own, kind_of, require_nothing
+from ragged_dialect.errors import AnswerError, is_own, kind_of, require_nothing
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import is_elementwise
@@ -75,16 +75,13 @@ class Tangents:
                 continue
             rule = _rule(linearizes, op)
             with op.location, faults_at(op, rule):
-                made = cast(object, rule(self, op.opview))
-            self._note(op, made)
+                self._note(op, cast(object, rule(self, op.opview)))
 
     def _note(self, op: ir.Operation, made: object) -> None:
         tangents = list(cast(Sequence[object], made)) if isinstance(made, (list, tuple)) else [made]
         if made is None or len(tangents) != len(op.results) or not all(map(_is_tangent, tangents, op.results)):
             types = " and ".join(str(result.type) for result in op.results)
-            raise PassFailure(
-                op, f"ragged-differentiate: expected {types} from the rule of '{op.name}', got {_types_of(tangents)}"
-            )
+            raise TypeError(f"expected {types} from a rule of linearizes, got {_types_of(tangents)}")
         for result, tangent in zip(op.results, tangents, strict=True):
             if isinstance(tangent, ir.Value):
                 self._known[result] = tangent
@@ -205,8 +202,8 @@ class Cotangents:
             before, self._read = self._added, set(reads(op))
             rule = _rule(transposes, op)
             with op.location, faults_at(op, rule):
-                require_nothing(self._transposed(rule, op, given), "a rule of transposes")
-            if self._added == before:
-                text = f"ragged-differentiate: expected cotangents from the rule of '{op.name}', got none"
-                raise PassFailure(op, text)
+                require_nothing(self._transposed(rule, op, given), "a rule of transposes", rule)
+            with faults_at(op, rule):
+                if self._added == before:
+                    raise AnswerError("expected cotangents from a rule of transposes, got none", rule)
         self._read = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.dialect import Ragged
-from ragged_dialect.errors import require_nothing
+from ragged_dialect.errors import AnswerError, kind_of, require_nothing
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_result, has_unit, int_attr, string_attr, tensor_shape, verifier
 
@@ -85,9 +85,8 @@ class RaggedOp(ext.Operation):
 
     def verify_invariants(self) -> None:
         """Operands, then the type of the result."""
-        operands = list(self.operation.operands)
-        require_nothing(cast(object, self.check_operands()), "check_operands")
-        kind = type(self)
+        kind, operands = type(self), list(self.operation.operands)
+        require_nothing(cast(object, self.check_operands()), "check_operands", kind.check_operands)
         shape = infer_shape(kind, operands, attributes_for(kind, self), tensor_shape)
         check_result(self, shape, operands[0].type.element_type)
 
@@ -150,7 +149,7 @@ def infer_shape(
     numbers = range(len(operands) if count is None else count)
     found = cast(object, kind.infer(*(shape(operands[number]) for number in numbers), **taken))
     if not isinstance(found, RaggedShape):
-        raise TypeError(f"expected a shape from infer, got {type(found).__name__}")
+        raise AnswerError(f"expected a shape from infer, got {kind_of(found)}", kind.infer)
     return found
 
 

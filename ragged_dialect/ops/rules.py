@@ -34,4 +34,5 @@ def rule_of(op: ir.Operation, dense: bool = True) -> Rule | None:
 
 
 def _of_class(ask: Checker[Q], op: ir.Operation) -> None:
-    require_nothing(cast(object, view_of(op, RaggedOp).checks(ask)), "checks")
+    view = view_of(op, RaggedOp)
+    require_nothing(cast(object, view.checks(ask)), "checks", type(view).checks)

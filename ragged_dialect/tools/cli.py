@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ragged_dialect import plugins
 from ragged_dialect.asm.files import read_file, read_stream, reason
 from ragged_dialect.errors import RaggedError, said_by
 from ragged_dialect.runtime.whole_files import replacing
@@ -23,9 +24,12 @@ INPUTS: dict[str, bytes] = {}
 """What the process has read, for the lines that diagnostics are about."""
 
 
-def run_tool(name: str, body: Callable[[], int]) -> int:
-    """Exit code of a tool: 0, 1 with the user's error on stderr, 130 when interrupted."""
+def run_tool(name: str, body: Callable[[], int], alone: bool = False) -> int:
+    """Exit code of a tool: 0, 1 with the user's error on stderr, 130 when interrupted. Of a process that is the tool
+    `alone`, what plug-ins crash is a child."""
     _open_closed_streams()
+    if alone:
+        plugins.before_the_first(lambda: _split(name))
     try:
         try:
             code = body()
@@ -45,6 +49,12 @@ def run_tool(name: str, body: Callable[[], int]) -> int:
     except MemoryError:
         tell(f"{name}: expected more memory, got no more")
     return FAILURE
+
+
+def _split(name: str) -> None:
+    from ragged_dialect.tools import crashes  # start-up time
+
+    crashes.split(name, FAILURE)
 
 
 def tell(text: str) -> None:

@@ -336,6 +336,8 @@ def _option_words(pipeline: str) -> Iterator[str]:
         element = rest.pop()
         rest += element.nested or ()
         for option in element.parsed_options():
+            if option.name in ("from", "to"):  # of named pipelines: stages
+                continue
             yield from (option.value or "", *(option.value or "").split(","))
 
 

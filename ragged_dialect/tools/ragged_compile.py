@@ -58,6 +58,7 @@ def _compile(options: argparse.Namespace) -> None:
     from ragged_dialect.compiler.frontend import load_program
 
     filename = shown_name(options.file)
+    require_apart([("the compiled program", options.output)], [options.file])
     if options.target == "cpu" and Path(options.output).name:
         from ragged_dialect.artifacts.cpu_library import header_of
 
@@ -77,7 +78,7 @@ def _compile(options: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
-    return run_tool("ragged-compile", lambda: _run(sys.argv[1:] if argv is None else argv))
+    return run_tool("ragged-compile", lambda: _run(sys.argv[1:] if argv is None else argv), argv is None)
 
 
 if __name__ == "__main__":

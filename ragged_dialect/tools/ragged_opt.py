@@ -31,7 +31,7 @@ def _act(options: Options) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
-    return run_tool("ragged-opt", lambda: _run(sys.argv[1:] if argv is None else argv))
+    return run_tool("ragged-opt", lambda: _run(sys.argv[1:] if argv is None else argv), argv is None)
 
 
 if __name__ == "__main__":

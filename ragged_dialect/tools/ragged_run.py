@@ -79,7 +79,7 @@ def _execute(options: argparse.Namespace) -> None:
     from ragged_dialect.tools.run_inputs import read_arguments
 
     if options.output is not None:
-        require_apart([("--output", options.output)], [options.file])
+        require_apart([("--output", options.output)], [options.file, *options.inputs])
     filename = shown_name(options.file)
     program = load_program(read_input(options.file), options.entry, filename)
     check = False if options.no_check else "sync"
@@ -96,7 +96,7 @@ def _execute(options: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
-    return run_tool("ragged-run", lambda: _run(sys.argv[1:] if argv is None else argv))
+    return run_tool("ragged-run", lambda: _run(sys.argv[1:] if argv is None else argv), argv is None)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def _arch(args: argparse.Namespace) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
-    return run_tool("ragged-translate", lambda: _run(sys.argv[1:] if argv is None else argv))
+    return run_tool("ragged-translate", lambda: _run(sys.argv[1:] if argv is None else argv), argv is None)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,62 @@ def test_what_is_detached_and_put_back_is_part_of_the_program(module: ir.Module)
     assert "scf.if" not in str(module)
 
 
+def test_what_is_detached_may_be_erased(module: ir.Module) -> None:
+    with grave(), foreign():
+        branch = unused(module)
+        branch.detach_from_parent()
+        branch.erase()
+    assert "scf.if" not in str(module)
+
+
+def test_what_is_erased_stays_where_it_is(module: ir.Module) -> None:
+    with grave(), foreign():
+        function, other, end, inner = ops(module)
+        unused(module).erase()
+        moves = [lambda: inner.move_before(end), lambda: end.move_after(inner), lambda: end.move_before(other)]
+        for move in (*moves, lambda: function.regions[0].blocks[0].append(inner)):
+            with pytest.raises(
+                ValueError, match=r"expected '.*' to be moved within a program, got an op that is erased"
+            ):
+                move()
+    assert module.operation.verify()
+
+
+def test_what_ends_a_block_can_be_read_too() -> None:
+    text = "func.func @f(%c: i1) { cf.cond_br %c, ^a, ^b\n^a: cf.br ^b\n^b: return }"
+    with ir.Context():
+        module = ir.Module.parse(text)
+        with grave(), foreign():
+            blocks = list(module.body.operations[0].regions[0].blocks)
+            ends = [[block.operations[0].operation for block in blocks] for _ in range(2)]
+            for one in ends[0][:2]:
+                one.erase()
+            assert [one.name for one in ends[1]] == ["cf.cond_br", "cf.br", "func.return"]
+            ends[0][2].detach_from_parent()
+            blocks[0].append(ends[0][2])
+    assert "cf." not in str(module)
+
+
+@pytest.mark.parametrize("order", [ir.WalkOrder.PRE_ORDER, ir.WalkOrder.POST_ORDER])
+def test_a_walk_goes_over_what_is_left(order: ir.WalkOrder) -> None:
+    text = "func.func @f(%x: f32) { %0 = arith.negf %x : f32 %1 = arith.extf %x : f32 to f64 return }"
+    seen: list[str] = []
+    with ir.Context():
+        module = ir.Module.parse(text)
+
+        def see(op: ir.Operation) -> ir.WalkResult:
+            seen.append(op.name)
+            for other in [o.operation for o in op.block.operations] if op.name == "arith.negf" else ():
+                if other.name == "arith.extf":
+                    other.erase()
+            return ir.WalkResult.ADVANCE
+
+        with grave(), foreign():
+            module.body.operations[0].operation.walk(see, order)
+    inside = ["arith.negf", "func.return"]
+    assert seen == (["func.func", *inside] if order == ir.WalkOrder.PRE_ORDER else [*inside, "func.func"])
+
+
 def test_what_is_around_kept_ops_stays(module: ir.Module) -> None:
     function, branch, _, inner = ops(module)
     with kept(inner):

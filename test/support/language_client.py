@@ -17,7 +17,8 @@ SECONDS = 60
 class Editor:
     """A session with one document at a time; what it asks is at offsets of the text."""
 
-    def __init__(self) -> None:
+    def __init__(self, uri: str = URI) -> None:
+        self.uri = uri
         self.loop = asyncio.new_event_loop()
         self.client = LanguageClient("test", "1")
         self.published: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
@@ -52,9 +53,9 @@ class Editor:
     def open(self, text: str) -> list[lsp.Diagnostic]:
         """Open a document in place of the one before; its diagnostics."""
         if self.version:
-            self.client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(URI)))
+            self.client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(self.uri)))
         self.text, self.version = text, self.version + 1
-        item = lsp.TextDocumentItem(URI, "mlir", self.version, text)
+        item = lsp.TextDocumentItem(self.uri, "mlir", self.version, text)
         self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
         return self._diagnostics()
 
@@ -62,7 +63,7 @@ class Editor:
         """Change the document to every text in turn, without a pause; the diagnostics of the last."""
         for self.text in texts:
             self.version += 1
-            document = lsp.VersionedTextDocumentIdentifier(self.version, URI)
+            document = lsp.VersionedTextDocumentIdentifier(self.version, self.uri)
             whole = lsp.TextDocumentContentChangeWholeDocument(self.text)
             self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [whole]))
         return self._diagnostics()
@@ -74,13 +75,13 @@ class Editor:
 
     def hover(self, offset: int) -> str:
         """What is shown at an offset."""
-        asked = lsp.HoverParams(lsp.TextDocumentIdentifier(URI), self.position(offset))
+        asked = lsp.HoverParams(lsp.TextDocumentIdentifier(self.uri), self.position(offset))
         found = self._wait(self.client.text_document_hover_async(asked))
         return "" if found is None else found.contents.value
 
     def definition(self, offset: int) -> lsp.Range | None:
         """Where what stands at an offset is defined."""
-        asked = lsp.DefinitionParams(lsp.TextDocumentIdentifier(URI), self.position(offset))
+        asked = lsp.DefinitionParams(lsp.TextDocumentIdentifier(self.uri), self.position(offset))
         found = self._wait(self.client.text_document_definition_async(asked))
         return None if found is None else found.range
 

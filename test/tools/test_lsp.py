@@ -72,6 +72,13 @@ def test_diagnostics_have_ranges(editor: Editor, line: str, message: str, marked
     assert marked is None or _text(editor, first.range) == marked
 
 
+@pytest.mark.parametrize("name", ["a%20b", "b%C3%A9", "c%2B", "c%3A/x", "é", "a b"])
+def test_names_of_documents_may_be_escaped(name: str) -> None:
+    with Editor(f"file:///{name}.mlir") as editor:
+        assert editor.open(CLOSED[:-3]) != []
+        assert editor.type(CLOSED[:-2], CLOSED) == []
+
+
 def test_what_is_mended_has_none(editor: Editor) -> None:
     assert editor.open(CLOSED[:-3]) != []
     assert editor.type(CLOSED[:-2], CLOSED) == []

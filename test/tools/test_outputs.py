@@ -117,6 +117,16 @@ def test_every_dump_has_a_file(folder: Path) -> None:
     assert sorted(name for text in texts for name in ("f?", "f!") if name in text) == ["f!", "f?"]
 
 
+def test_stages_are_no_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names of stages in options are not what is read: a run may be repeated."""
+    monkeypatch.chdir(folder)
+    (folder / "dense").mkdir()
+    (folder / "in.mlir").write_text("func.func @f() { return }")
+    for _ in range(2):
+        words = ["--ragged-to-llvm-pipeline=to=dense", "-o", "dense/out.mlir", "--dump-pipeline-file=dense/p.json"]
+        assert main(["in.mlir", *words]) == 0
+
+
 def test_a_pipeline_file_is_written_at_the_end(folder: Path) -> None:
     kept = folder / "stages.json"
     kept.write_text("kept")
@@ -135,4 +145,8 @@ def test_a_header_and_results_do_not_replace_a_program(folder: Path, capfd: pyte
     assert f"expected a file that is not read for the C header, got '{program}'" in capfd.readouterr().err
     assert ragged_run.main([str(program), "--input", str(folder / "x.npy"), "--output", str(program)]) == 1
     assert f"expected a file that is not read for --output, got '{program}'" in capfd.readouterr().err
+    given = folder / "x.npy"
+    assert ragged_run.main([str(program), "--input", str(given), "--output", str(given)]) == 1
+    assert f"expected a file that is not read for --output, got '{given}'" in capfd.readouterr().err
+    assert np.load(given).tolist() == [1, 1]
     assert program.read_text() == before

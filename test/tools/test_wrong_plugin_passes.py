@@ -134,7 +134,24 @@ USED = {
     ),
     f"n = {FIRST}.regions[0].blocks[0].operations[0]; v = n.clone(); x = v.results[0]; v.erase(); "
     "n.results[0].replace_all_uses_with(x)": (
-        "wrong-e: expected uses of ops that are part of a program, got one of 'arith.negf', which is erased"
+        "TypeError: expected a value of a program in place of %0, got one that is erased (wrong.py:5)"
+    ),
+    f"from ragged_dialect._mlir import arith; n = {FIRST}.regions[0].blocks[0].operations[0]; "
+    "n.results[0].replace_all_uses_with(arith.MulFOp(*[n.operands[0]] * 2).result)": (
+        "expected a value of a program in place of %0, got one of 'arith.mulf', which is in no block (wrong.py:5)"
+    ),
+    f"n = {FIRST}.regions[0].blocks[0].operations[0]; n.operands[1] = n.operands[0]": (
+        "IndexError: expected an index below 1, got 1 (wrong.py:5)"
+    ),
+    f"n = {FIRST}.regions[0].blocks[0].operations[0]; n.operands[-2] = n.operands[0]": (
+        "IndexError: expected an index below 1, got -2 (wrong.py:5)"
+    ),
+    f"n = {FIRST}.regions[0].blocks[0].operations[1]; n.successors[0] = n.operation.block": (
+        "IndexError: expected an index below 0, got 0 (wrong.py:5)"
+    ),
+    "op.walk(lambda op: None)": "TypeError: expected a WalkResult from a callback of walk, got NoneType (wrong.py:5)",
+    "from ragged_dialect._mlir import ir; ir.SymbolTable(op).erase(op)": (
+        "ValueError: expected an op that no pass is running on, got 'builtin.module' to erase (wrong.py:5)"
     ),
     "raise type('End', (Exception,), {'__str__': lambda self: exit(0)})()": "error in wrong-e: End (wrong.py:5)",
     "import sys; sys.stdout = None": "standard output: expected an open stream, got one that was closed",

@@ -64,9 +64,9 @@ WRONG: dict[str, tuple[str, str]] = {
         "expected a new dialect name, got 'tm_tensor', which is registered",
     ),
     "exits": ("import sys\nsys.exit(0)", "SystemExit: 0"),
-    "is a generator": ("def register(): yield", "TypeError: expected nothing from register, got generator"),
-    "is a coroutine": ("async def register(): pass", "TypeError: expected nothing from register, got coroutine"),
-    "is neither": ("async def register(): yield", "TypeError: expected nothing from register, got async_generator"),
+    "is a generator": ("def register(): yield", "AnswerError: expected nothing from register, got generator"),
+    "is a coroutine": ("async def register(): pass", "AnswerError: expected nothing from register, got coroutine"),
+    "is neither": ("async def register(): yield", "AnswerError: expected nothing from register, got async_generator"),
     "ends the process": (
         "def register(): raise type('E', (Exception,), {'__str__': lambda self: exit(0)})",
         "E",
@@ -109,11 +109,11 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "name of a pass": (
         "from ragged_dialect.passes import registry\ndef register(): registry.register('wrong a', None)",
-        "expected a name of small letters, digits and '-', got 'wrong a'",
+        "expected a name of two or more small letters, digits and '-', got 'wrong a'",
     ),
     "no name of a pipeline": (
         "from ragged_dialect.passes import registry\ndef register(): registry.register_pipeline(3, 'wrong', 'f')",
-        "expected a name of small letters, digits and '-', got 3",
+        "expected a name of two or more small letters, digits and '-', got 3",
     ),
     "name of a dialect": (
         "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
@@ -150,6 +150,9 @@ GIVEN = {
     "register('wrong-c', None)": "expected a pass class of 'wrong-c', got TypeError: 'NoneType' object is not callable",
     "register('wrong-c', lambda: __import__('sys').exit(0))": "expected a pass class of 'wrong-c', got SystemExit: 0",
     "register('wrong-c', lambda: RaggedPass)": "expected a pass class of 'wrong-c', got type",
+    "register('wrong-c', lambda: registry.lookup('ragged-fuse'))": (
+        "expected a pass class of 'wrong-c', got one of 'ragged-fuse' (ragged_fuse.py:"
+    ),
     "register_pipeline('wrong-c', 'wrong', 'no_type')": (
         "expected options of 'wrong-c', got NameError: name 'Nothing' is not defined"
     ),

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from importlib import metadata
 from typing import cast
+from urllib.parse import unquote
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcServerNotInitialized
@@ -74,8 +75,8 @@ class RaggedServer(LanguageServer):
         self.was_shut_down = False
 
     def document(self, uri: str) -> TextDocument | None:
-        """A document that is open; no other is read."""
-        return self.workspace.text_documents.get(uri)
+        """A document that is open; no other is read. They are kept by what their URIs stand for."""
+        return self.workspace.text_documents.get(unquote(uri))
 
     def publish(self, uri: str) -> None:
         """Look at a document, if it is open, and tell the client."""
