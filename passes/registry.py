@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
 
 from ragged_dialect import plugins
-from ragged_dialect.errors import AnswerError, PassError, RaggedError, kind_of, place_of, said_by, told_at
+from ragged_dialect.errors import PassError, RaggedError, kind_of, place_of, said_by, told_at
 
 if TYPE_CHECKING:
     from ragged_dialect.passes.base import RaggedPass
@@ -73,7 +73,7 @@ def made(
             raise
         raise PassError(f"expected {what} of '{name}', got {told_at(error, own=False)}") from error
     if not right:
-        raise PassError(f"expected {what} of '{name}', got {kind_of(found)}{place_of(AnswerError('', by))}")
+        raise PassError(f"expected {what} of '{name}', got {kind_of(found)}{place_of(PassError(), by=by)}")
     return found
 
 

@@ -151,10 +151,10 @@ def _patch() -> None:
     setattr(ir.Block, "erase_argument", _erase_argument_of(ir.Block.erase_argument))
     setattr(operation, "walk", _walk_of(ir.Operation.walk))
     for name in ("OpOperandList", "OpSuccessors"):
-        items: Any = getattr(library.ir, name)
+        items = getattr(library.ir, name)
         items.__setitem__ = _set_item_of(items.__setitem__)
-    table: Any = ir.SymbolTable
-    table.erase = table.__delitem__ = _erase_symbol_of(table.erase)
+    for name in ("erase", "__delitem__"):
+        setattr(ir.SymbolTable, name, _erase_symbol_of(ir.SymbolTable.erase))
     setattr(ir.Location, "emit_error", _emit_error_of(ir.Location.emit_error))
     greedy, converting, converter = (
         getattr(library.rewrite, name) for name in ("PatternRewriter", "ConversionPatternRewriter", "TypeConverter")
@@ -226,10 +226,10 @@ def _set_item_of(put: Callable[[object, int, object], None]) -> Callable[[Sequen
     return checked
 
 
-def _erase_symbol_of(erase: Callable[[object, Op], None]) -> Callable[[Any, "Op | str"], None]:
+def _erase_symbol_of(erase: Callable[["ir.SymbolTable", Op], None]) -> Callable[["ir.SymbolTable", "Op | str"], None]:
     """The bindings erase what has uses, what passes are running on, and what is in no such table."""
 
-    def checked(self: Any, symbol: "Op | str") -> None:
+    def checked(self: ir.SymbolTable, symbol: "Op | str") -> None:
         op = self[symbol] if isinstance(symbol, str) else symbol
         erasing.check_erased(op.operation)
         erase(self, op.operation)

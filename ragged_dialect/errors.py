@@ -74,13 +74,11 @@ class EmulatorError(RaggedError):
     """A kernel that the emulator cannot run, or what it found wrong while running one."""
 
 
-class AnswerError(TypeError):
-    """What `by`, a function of a plug-in, gives is not what it is asked for. Never leaves the package: it is told at
-    the op that it is about."""
-
-    def __init__(self, message: str, by: object) -> None:
-        super().__init__(message)
-        self.by = by
+def wrong_answer(message: str, by: object) -> TypeError:
+    """The error of what `by`, a function of a plug-in, gives where it is asked for something else."""
+    error = TypeError(message)
+    setattr(error, "by", by)
+    return error
 
 
 def told(error: BaseException) -> str:
@@ -144,7 +142,7 @@ def kind_of(found: object) -> str:
 
 
 def require_nothing(found: object, name: str, by: object) -> None:
-    """AnswerError where a function `by` of a plug-in gives something though it is called for what it does: a generator
+    """TypeError where a function `by` of a plug-in gives something though it is called for what it does: a generator
     has done nothing."""
     if found is not None:
-        raise AnswerError(f"expected nothing from {name}, got {kind_of(found)}", by)
+        raise wrong_answer(f"expected nothing from {name}, got {kind_of(found)}", by)

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.erasing import is_value
-from ragged_dialect.errors import AnswerError, is_own, kind_of, require_nothing
+from ragged_dialect.errors import is_own, kind_of, require_nothing, wrong_answer
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import is_elementwise
@@ -205,5 +205,5 @@ class Cotangents:
                 require_nothing(self._transposed(rule, op, given), "a rule of transposes", rule)
             with faults_at(op, rule):
                 if self._added == before:
-                    raise AnswerError("expected cotangents from a rule of transposes, got none", rule)
+                    raise wrong_answer("expected cotangents from a rule of transposes, got none", rule)
         self._read = None

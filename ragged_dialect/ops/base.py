@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.dialect import Ragged
-from ragged_dialect.errors import AnswerError, kind_of, require_nothing
+from ragged_dialect.errors import kind_of, require_nothing, wrong_answer
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_result, has_unit, int_attr, string_attr, tensor_shape, verifier
 
@@ -149,7 +149,7 @@ def infer_shape(
     numbers = range(len(operands) if count is None else count)
     found = cast(object, kind.infer(*(shape(operands[number]) for number in numbers), **taken))
     if not isinstance(found, RaggedShape):
-        raise AnswerError(f"expected a shape from infer, got {kind_of(found)}", kind.infer)
+        raise wrong_answer(f"expected a shape from infer, got {kind_of(found)}", kind.infer)
     return found
 
 

@@ -64,7 +64,9 @@ def test_what_programs_use_is_refused_and_stays(module: ir.Module) -> None:
             unused(module).erase()
             end.operands[0] = inner
 
-    with pytest.raises(PassError, match=r"part of a program, got one of 'scf.if', which is erased"):
+    with pytest.raises(
+        PassError, match=r"expected uses of ops that are part of a program, got one of 'scf.if', which is erased"
+    ):
         wrong()
     assert "return" in str(module)
 

@@ -158,9 +158,9 @@ def test_an_unregistered_op(folder: Path, capfd: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ("def check_operands(self): yield", "AnswerError: expected nothing from check_operands, got generator"),
+        ("def check_operands(self): yield", "TypeError: expected nothing from check_operands, got generator"),
         ("def verify_invariants(self): return {}['v']", "KeyError: 'v'"),
-        ("def verify_invariants(self): yield", "AnswerError: expected nothing from it, got generator"),
+        ("def verify_invariants(self): yield", "TypeError: expected nothing from it, got generator"),
         ("def verify_invariants(self): return False", "expected a valid module, got one that MLIR refuses without a"),
         (
             "def check_operands(self): self.operation.erase()",
@@ -183,11 +183,11 @@ def test_verifiers_that_check_nothing(folder: Path, capfd: pytest.CaptureFixture
 
 
 ANSWERS = {
-    ("def checks(self, ask): return 3", "--ragged-insert-checks"): "AnswerError: expected nothing from checks, got int",
+    ("def checks(self, ask): return 3", "--ragged-insert-checks"): "TypeError: expected nothing from checks, got int",
     (
         "def checks(self, ask): yield",
         "--ragged-insert-checks",
-    ): "AnswerError: expected nothing from checks, got",
+    ): "TypeError: expected nothing from checks, got",
     ("def checks(self, ask): self.operation.block.owner.erase()", "--ragged-insert-checks"): (
         "ValueError: expected an op that no pass is running on, got 'func.func' to erase (wrong.py:"
     ),
@@ -278,8 +278,8 @@ RULES = {
     "return ctx.given(3)": "internal error in ragged-differentiate on 'wrong.op': ",
 }
 ADDS = {
-    "pass": "AnswerError: expected cotangents from a rule of transposes, got none",
-    "return given": "on 'wrong.op': AnswerError: expected nothing from a rule of transposes, got ",
+    "pass": "TypeError: expected cotangents from a rule of transposes, got none",
+    "return given": "on 'wrong.op': TypeError: expected nothing from a rule of transposes, got ",
     "ctx.add(op.x, builders.values(given))": "TypeError: expected a cotangent of type tensor<3x?xf32, ",
     "ctx.add('x', given)": "on 'wrong.op': TypeError: expected a value that has a cotangent, got str",
     "ctx.add(given, given)": "on 'wrong.op': TypeError: expected a cotangent of an operand, got one of %",

@@ -64,9 +64,9 @@ WRONG: dict[str, tuple[str, str]] = {
         "expected a new dialect name, got 'tm_tensor', which is registered",
     ),
     "exits": ("import sys\nsys.exit(0)", "SystemExit: 0"),
-    "is a generator": ("def register(): yield", "AnswerError: expected nothing from register, got generator"),
-    "is a coroutine": ("async def register(): pass", "AnswerError: expected nothing from register, got coroutine"),
-    "is neither": ("async def register(): yield", "AnswerError: expected nothing from register, got async_generator"),
+    "is a generator": ("def register(): yield", "TypeError: expected nothing from register, got generator"),
+    "is a coroutine": ("async def register(): pass", "TypeError: expected nothing from register, got coroutine"),
+    "is neither": ("async def register(): yield", "TypeError: expected nothing from register, got async_generator"),
     "ends the process": (
         "def register(): raise type('E', (Exception,), {'__str__': lambda self: exit(0)})",
         "E",
