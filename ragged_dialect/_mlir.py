@@ -13,12 +13,12 @@ import importlib.util
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ragged_dialect import erasing, locks
-from ragged_dialect.errors import MissingPackageError, PassError, kind_of, told_at
+from ragged_dialect import handles, locks
+from ragged_dialect.errors import MissingPackageError, PassError, told_at
 from ragged_dialect.foreign_llvm import own_llvm
 
 _REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "dialects.linalg", "execution_engine")
@@ -139,186 +139,7 @@ def _patch() -> None:
     # IRDL's base constraint goes by this name, which the wheel leaves out; it matches any width.
     vars_of: Any = ir.DenseI64ArrayAttr
     vars_of.attr_name = "builtin.dense_array"
-    # Erasing what is still used leaves users that read freed memory, and so does erasing what a pass runs on.
-    operation = ir.Operation.__mro__[1]
-    setattr(operation, "erase", erasing.erase_of(ir.Operation.erase))
-    setattr(operation, "detach_from_parent", erasing.detach_of(ir.Operation.detach_from_parent))
-    setattr(operation, "move_before", erasing.move_of(ir.Operation.move_before, _beside))
-    setattr(operation, "move_after", erasing.move_of(ir.Operation.move_after, _beside))
-    setattr(ir.Block, "append", erasing.move_of(ir.Block.append, _appended))
-    setattr(ir.InsertionPoint, "insert", erasing.move_of(ir.InsertionPoint.insert, _inserted))
-    ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
-    setattr(ir.Block, "erase_argument", _erase_argument_of(ir.Block.erase_argument))
-    setattr(operation, "walk", _walk_of(ir.Operation.walk))
-    for name in ("OpOperandList", "OpSuccessors"):
-        items = getattr(library.ir, name)
-        items.__setitem__ = _set_item_of(items.__setitem__)
-    for name in ("erase", "__delitem__"):
-        setattr(ir.SymbolTable, name, _erase_symbol_of(ir.SymbolTable.erase))
-    setattr(ir.Location, "emit_error", _emit_error_of(ir.Location.emit_error))
-    greedy, converting, converter = (
-        getattr(library.rewrite, name) for name in ("PatternRewriter", "ConversionPatternRewriter", "TypeConverter")
-    )
-    greedy.erase_op = _rewriter_erase_of(greedy.erase_op)  # in a conversion, uses are replaced later
-    greedy.replace_op = _replace_of(greedy.replace_op)
-    converting.replace_op = _replace_of(converting.replace_op)
-    converter.add_conversion = _add_conversion_of(converter.add_conversion)
-
-
-def _beside(op: Op, other: Op) -> tuple[Op, ir.Block]:
-    return op, other.operation.block
-
-
-def _appended(block: ir.Block, op: Op) -> tuple[Op, ir.Block]:
-    return op, block
-
-
-def _inserted(at: ir.InsertionPoint, op: Op) -> tuple[Op, ir.Block]:
-    return op, at.block
-
-
-_New: TypeAlias = "Op | Sequence[ir.Value]"
-"""What comes in place of an op."""
-
-
-def _replace_uses_of(replace: Callable[[ir.Value, ir.Value], None]) -> Callable[[ir.Value, ir.Value], None]:
-    """A use that is taken from a value and given to it again is the next one, for ever. A value of an op that is in no
-    block, as without an insertion point, ends with the last handle to the op."""
-
-    def checked(self: ir.Value, by: ir.Value) -> None:
-        if self == by:
-            raise ValueError(f"expected another value in place of {self.get_name()}, got itself")
-        if (other := erasing.no_value(by)) is not None:
-            raise TypeError(f"expected a value of a program in place of {self.get_name()}, got {other}")
-        replace(self, by)
-
-    return checked
-
-
-def _erase_argument_of(erase: Callable[[ir.Block, int], None]) -> Callable[[ir.Block, int], None]:
-    def checked(self: ir.Block, index: int) -> None:
-        if not 0 <= index < len(self.arguments):
-            raise IndexError(f"expected an argument below {len(self.arguments)}, got {index}")
-        if next(self.arguments[index].uses, None) is not None:
-            raise ValueError(f"expected an argument that has no uses, got argument {index} to erase")
-        erase(self, index)
-
-    return checked
-
-
-def _emit_error_of(emit: Callable[[ir.Location, str], None]) -> Callable[[ir.Location, str], None]:
-    """The bindings take no text that UTF-8 does not have, as of exceptions of plug-ins about names of files."""
-
-    def emit_error(self: ir.Location, message: str) -> None:
-        emit(self, message.encode(errors="backslashreplace").decode())
-
-    return emit_error
-
-
-def _set_item_of(put: Callable[[object, int, object], None]) -> Callable[[Sequence[object], int, object], None]:
-    """MLIR writes behind the last operand, or before the first, without a look."""
-
-    def checked(self: Sequence[object], index: int, item: object) -> None:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"expected an index below {len(self)}, got {index}")
-        put(self, index if index >= 0 else index + len(self), item)
-
-    return checked
-
-
-def _erase_symbol_of(erase: Callable[["ir.SymbolTable", Op], None]) -> Callable[["ir.SymbolTable", "Op | str"], None]:
-    """The bindings erase what has uses, what passes are running on, and what is in no such table."""
-
-    def checked(self: ir.SymbolTable, symbol: "Op | str") -> None:
-        op = self[symbol] if isinstance(symbol, str) else symbol
-        erasing.check_erased(op.operation)
-        erase(self, op.operation)
-
-    return checked
-
-
-_Visit: TypeAlias = Callable[["ir.Operation"], "ir.WalkResult"]
-
-
-def _walk_of(walk: Callable[..., None]) -> Callable[..., None]:
-    """What a callback raises comes out as it is, and not as the text of its traceback. MLIR has the next op in hand
-    when it calls; code of a plug-in may erase that."""
-
-    def checked(self: Op, callback: _Visit, walk_order: ir.WalkOrder = ir.WalkOrder.POST_ORDER) -> None:
-        if erasing.is_foreign():
-            _visit(self.operation, callback, walk_order == ir.WalkOrder.PRE_ORDER)
-            return
-        raised: list[BaseException] = []
-
-        def called(op: ir.Operation) -> ir.WalkResult:
-            try:
-                return _called(callback, op)
-            except BaseException as error:
-                raised.append(error)
-                return ir.WalkResult.INTERRUPT
-
-        walk(self.operation, called, walk_order)
-        if raised:
-            raise raised[0]
-
-    return checked
-
-
-def _visit(op: ir.Operation, callback: _Visit, first: bool) -> ir.WalkResult:
-    """Walk over the ops that were there when a block was begun, and still are."""
-    found = _called(callback, op) if first else ir.WalkResult.ADVANCE
-    if found != ir.WalkResult.ADVANCE or erasing.is_erased(op):
-        return found
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in [one.operation for one in block.operations]:
-                if not erasing.is_erased(inner) and _visit(inner, callback, first) == ir.WalkResult.INTERRUPT:
-                    return ir.WalkResult.INTERRUPT
-    return ir.WalkResult.ADVANCE if first else _called(callback, op)
-
-
-def _called(callback: Callable[[ir.Operation], object], op: ir.Operation) -> ir.WalkResult:
-    found = callback(op)
-    if not isinstance(found, ir.WalkResult):
-        raise TypeError(f"expected a WalkResult from a callback of walk, got {kind_of(found)}")
-    return found
-
-
-def _rewriter_erase_of(erase: Callable[[object, ir.Operation], None]) -> Callable[[object, Op], None]:
-    def checked(self: object, op: Op) -> None:
-        erasing.check_erased(op.operation)
-        erase(self, op.operation)
-
-    return checked
-
-
-def _replace_of(replace: Callable[[object, ir.Operation, _New], None]) -> Callable[[object, Op, _New], None]:
-    """MLIR reads as many values as the op has results, whether they are there or not."""
-
-    def checked(self: object, op: Op, by: _New) -> None:
-        results = by.operation.results if isinstance(by, (ir.Operation, ir.OpView)) else by
-        if any(result in op.operation.results for result in results):
-            raise ValueError(f"expected other values in place of the results of '{op.operation.name}', got its own")
-        wanted = len(op.operation.results)
-        if len(results) != wanted:
-            raise ValueError(f"expected {wanted} values for '{op.operation.name}', got {len(results)}")
-        replace(self, op.operation, by)
-
-    return checked
-
-
-_conversions: list[object] = []
-
-
-def _add_conversion_of(add: Callable[[object, object], None]) -> Callable[[object, object], None]:
-    """The bindings keep no reference to the function, which may be a lambda that nobody else has. It is kept for good:
-    a TypeConverter takes neither attributes nor weak references."""
-
-    def kept(self: object, convert: object) -> None:
-        _conversions.append(convert)
-        add(self, convert)
-
-    return kept
+    handles.check(ir, library)
 
 
 def _process_attr(field: Any, attr: Any) -> Any:

@@ -8,7 +8,7 @@ can be read by any handle until the pass ends, and nothing of it is part of a pr
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -160,7 +160,8 @@ class frozen:
         _here.frozen -= 1
 
 
-def _require_free(op: ir.Operation, what: str) -> None:
+def require_free(op: ir.Operation, what: str) -> None:
+    """ValueError where a verifier changes an op."""
     if _here.frozen:
         raise ValueError(f"expected a verifier to change nothing, got '{op.name}' to {what}")
 
@@ -241,56 +242,40 @@ def _is_valid(op: ir.Operation) -> bool:
 
 def check_erased(op: ir.Operation) -> None:
     """ValueError for an op that must not be erased."""
-    _require_free(op, "erase")
+    require_free(op, "erase")
     if is_kept(op):
         raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
     if any(next(result.uses, None) is not None for result in op.results):
         raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
 
 
-def erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:
-    """`Operation.erase` of the bindings, checked."""
-
-    def checked(self: Op) -> None:
-        op = self.operation
-        check_erased(op)
-        if _here.foreign and _here.grave is not None and _here.grave.takes(op):
-            _here.grave.bury(op)
-            op._set_invalid()
-        else:
-            erase(op)
-
-    return checked
+def check_detached(op: ir.Operation) -> None:
+    """ValueError for an op that must not be detached."""
+    require_free(op, "detach")
+    if is_kept(op):
+        raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to detach")
 
 
-def detach_of(detach: Callable[[ir.Operation], ir.OpView]) -> Callable[[Op], ir.OpView]:
-    """`Operation.detach_from_parent` of the bindings, checked."""
-
-    def checked(self: Op) -> ir.OpView:
-        op = self.operation
-        _require_free(op, "detach")
-        if is_kept(op):
-            raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to detach")
-        found = detach(op)
-        if _here.foreign and _here.grave is not None:
-            _here.grave.keep(op)
-        return found
-
-    return checked
+def check_moved(op: ir.Operation, block: ir.Block) -> None:
+    """ValueError for an op that must not be moved to a block: no op is in itself, and what is erased stays where it
+    is."""
+    require_free(op, "move")
+    for one in (op, block.owner.operation):
+        if _here.grave is not None and not _here.burying and _here.grave.has_buried(one):
+            raise ValueError(f"expected '{op.name}' to be moved within a program, got an op that is erased")
+    if len(op.regions) and is_within(block.owner.operation, op):
+        raise ValueError(f"expected a place outside of '{op.name}', got one in it")
 
 
-def move_of(move: Callable[..., None], place: Callable[..., tuple[Op, ir.Block]]) -> Callable[[object, object], None]:
-    """What puts an op into a block, as `place` finds them among two arguments, checked: no op is in itself."""
+def buried(op: ir.Operation) -> bool:
+    """Bury an op that code of a plug-in erases; whether it is."""
+    if not _here.foreign or _here.grave is None or not _here.grave.takes(op):
+        return False
+    _here.grave.bury(op)
+    return True
 
-    def checked(self: object, other: object) -> None:
-        given, block = place(self, other)
-        op = given.operation
-        _require_free(op, "move")
-        for one in (op, block.owner.operation):
-            if _here.grave is not None and not _here.burying and _here.grave.has_buried(one):
-                raise ValueError(f"expected '{op.name}' to be moved within a program, got an op that is erased")
-        if len(op.regions) and is_within(block.owner.operation, op):
-            raise ValueError(f"expected a place outside of '{op.name}', got one in it")
-        move(self, other)
 
-    return checked
+def keep_detached(op: ir.Operation) -> None:
+    """Keep an op that code of a plug-in has detached until its pass ends."""
+    if _here.foreign and _here.grave is not None:
+        _here.grave.keep(op)

@@ -117,7 +117,7 @@ def place_of(error: BaseException, own: bool = True, by: object = None) -> str:
         module = str(frame.f_globals.get("__name__"))
         root = module.split(".")[0]
         is_own = root == package
-        patched = module in (f"{package}._mlir", f"{package}.erasing")  # methods of the bindings
+        patched = module in (f"{package}.handles", f"{package}.erasing")  # methods of the bindings
         if root in others or patched or (is_own and not own):
             continue
         foreign = foreign if is_own else 1

@@ -1,0 +1,229 @@
+"""The bindings' own methods, with the checks that they leave out. They read and write where they are told to, and a
+handle is a pointer: what a Python program gets wrong would read freed memory, or never end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
+
+from ragged_dialect import erasing
+from ragged_dialect.errors import kind_of
+
+if TYPE_CHECKING:
+    from ragged_dialect._mlir import Op, ir
+
+_New: TypeAlias = "Op | Sequence[ir.Value]"
+"""What comes in place of an op."""
+_Visit: TypeAlias = "Callable[[ir.Operation], ir.WalkResult]"
+
+
+def check(ir: ModuleType, library: ModuleType) -> None:
+    """Put the checks before the methods of `ir` and of its extension module."""
+    operation = ir.Operation.__mro__[1]
+    operation.erase = _erase_of(operation.erase)
+    operation.detach_from_parent = _detach_of(operation.detach_from_parent)
+    operation.move_before = _move_of(operation.move_before, _beside)
+    operation.move_after = _move_of(operation.move_after, _beside)
+    operation.walk = _walk_of(ir, operation.walk)
+    ir.Block.append = _move_of(ir.Block.append, _appended)
+    ir.Block.erase_argument = _erase_argument_of(ir.Block.erase_argument)
+    ir.InsertionPoint.insert = _move_of(ir.InsertionPoint.insert, _inserted)
+    ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
+    for items in (library.ir.OpOperandList, library.ir.OpSuccessors):
+        items.__setitem__ = _set_item_of(items.__setitem__)
+    ir.SymbolTable.erase = ir.SymbolTable.__delitem__ = _erase_symbol_of(ir.SymbolTable.erase)
+    ir.Location.emit_error = _emit_error_of(ir.Location.emit_error)
+    greedy, converting = library.rewrite.PatternRewriter, library.rewrite.ConversionPatternRewriter
+    greedy.erase_op = _rewriter_erase_of(greedy.erase_op)  # in a conversion, uses are replaced later
+    for rewriter in (greedy, converting):
+        rewriter.replace_op = _replace_of(rewriter.replace_op)
+    converter = library.rewrite.TypeConverter
+    converter.add_conversion = _add_conversion_of(converter.add_conversion)
+
+
+def _erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:
+    """Erasing what is still used leaves users that read freed memory, and so does erasing what a pass runs on."""
+
+    def checked(self: Op) -> None:
+        op = self.operation
+        erasing.check_erased(op)
+        if erasing.buried(op):
+            op._set_invalid()
+        else:
+            erase(op)
+
+    return checked
+
+
+def _detach_of(detach: Callable[[ir.Operation], ir.OpView]) -> Callable[[Op], ir.OpView]:
+    def checked(self: Op) -> ir.OpView:
+        op = self.operation
+        erasing.check_detached(op)
+        found = detach(op)
+        erasing.keep_detached(op)
+        return found
+
+    return checked
+
+
+def _beside(op: Op, other: Op) -> tuple[Op, ir.Block]:
+    return op, other.operation.block
+
+
+def _appended(block: ir.Block, op: Op) -> tuple[Op, ir.Block]:
+    return op, block
+
+
+def _inserted(at: ir.InsertionPoint, op: Op) -> tuple[Op, ir.Block]:
+    return op, at.block
+
+
+def _move_of(
+    move: Callable[[object, object], None], place: Callable[..., tuple[Op, ir.Block]]
+) -> Callable[[object, object], None]:
+    """What puts an op into a block, as `place` finds them among two arguments."""
+
+    def checked(self: object, other: object) -> None:
+        op, block = place(self, other)
+        erasing.check_moved(op.operation, block)
+        move(self, other)
+
+    return checked
+
+
+def _replace_uses_of(replace: Callable[[ir.Value, ir.Value], None]) -> Callable[[ir.Value, ir.Value], None]:
+    """A use that is taken from a value and given to it again is the next one, for ever. A value of an op that is in no
+    block, as without an insertion point, ends with the last handle to the op."""
+
+    def checked(self: ir.Value, by: ir.Value) -> None:
+        if self == by:
+            raise ValueError(f"expected another value in place of {self.get_name()}, got itself")
+        if (other := erasing.no_value(by)) is not None:
+            raise TypeError(f"expected a value of a program in place of {self.get_name()}, got {other}")
+        replace(self, by)
+
+    return checked
+
+
+def _erase_argument_of(erase: Callable[[ir.Block, int], None]) -> Callable[[ir.Block, int], None]:
+    def checked(self: ir.Block, index: int) -> None:
+        if not 0 <= index < len(self.arguments):
+            raise IndexError(f"expected an argument below {len(self.arguments)}, got {index}")
+        if next(self.arguments[index].uses, None) is not None:
+            raise ValueError(f"expected an argument that has no uses, got argument {index} to erase")
+        erase(self, index)
+
+    return checked
+
+
+def _emit_error_of(emit: Callable[[ir.Location, str], None]) -> Callable[[ir.Location, str], None]:
+    """The bindings take no text that UTF-8 does not have, as of exceptions of plug-ins about names of files."""
+
+    def emit_error(self: ir.Location, message: str) -> None:
+        emit(self, message.encode(errors="backslashreplace").decode())
+
+    return emit_error
+
+
+def _set_item_of(put: Callable[[object, int, object], None]) -> Callable[[Sequence[object], int, object], None]:
+    """MLIR writes behind the last operand, or before the first, without a look."""
+
+    def checked(self: Sequence[object], index: int, item: object) -> None:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"expected an index below {len(self)}, got {index}")
+        put(self, index if index >= 0 else index + len(self), item)
+
+    return checked
+
+
+def _erase_symbol_of(erase: Callable[[ir.SymbolTable, Op], None]) -> Callable[[ir.SymbolTable, Op | str], None]:
+    """The bindings erase what has uses, what passes are running on, and what is in no such table."""
+
+    def checked(self: ir.SymbolTable, symbol: Op | str) -> None:
+        op = self[symbol] if isinstance(symbol, str) else symbol
+        erasing.check_erased(op.operation)
+        erase(self, op.operation)
+
+    return checked
+
+
+def _walk_of(ir: ModuleType, walk: Callable[..., None]) -> Callable[..., None]:
+    """What a callback raises comes out as it is, and not as the text of its traceback. MLIR has the next op in hand
+    when it calls; code of a plug-in may erase that, and is called for the ops that are left."""
+
+    def checked(self: Op, callback: _Visit, walk_order: ir.WalkOrder = ir.WalkOrder.POST_ORDER) -> None:
+        raised: list[BaseException] = []
+
+        def called(op: ir.Operation) -> ir.WalkResult:
+            found = callback(op)
+            if not isinstance(found, ir.WalkResult):
+                raise TypeError(f"expected a WalkResult from a callback of walk, got {kind_of(found)}")
+            return found
+
+        def kept(op: ir.Operation) -> ir.WalkResult:
+            try:
+                return called(op)
+            except BaseException as error:
+                raised.append(error)
+                return ir.WalkResult.INTERRUPT
+
+        if erasing.is_foreign():
+            _visit(ir, self.operation, called, walk_order == ir.WalkOrder.PRE_ORDER)
+            return
+        walk(self.operation, kept, walk_order)
+        if raised:
+            raise raised[0]
+
+    return checked
+
+
+def _visit(ir: ModuleType, op: ir.Operation, callback: _Visit, first: bool) -> ir.WalkResult:
+    """Walk over the ops that were there when a block was begun, and still are."""
+    go_on, stop = ir.WalkResult.ADVANCE, ir.WalkResult.INTERRUPT
+    found = callback(op) if first else go_on
+    if found != go_on or erasing.is_erased(op):
+        return found
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in [one.operation for one in block.operations]:
+                if not erasing.is_erased(inner) and _visit(ir, inner, callback, first) == stop:
+                    return stop
+    return go_on if first else callback(op)
+
+
+def _rewriter_erase_of(erase: Callable[[object, ir.Operation], None]) -> Callable[[object, Op], None]:
+    def checked(self: object, op: Op) -> None:
+        erasing.check_erased(op.operation)
+        erase(self, op.operation)
+
+    return checked
+
+
+def _replace_of(replace: Callable[[object, ir.Operation, _New], None]) -> Callable[[object, Op, _New], None]:
+    """MLIR reads as many values as the op has results, whether they are there or not."""
+
+    def checked(self: object, op: Op, by: _New) -> None:
+        results = by if isinstance(by, Sequence) else by.operation.results
+        if any(result in op.operation.results for result in results):
+            raise ValueError(f"expected other values in place of the results of '{op.operation.name}', got its own")
+        wanted = len(op.operation.results)
+        if len(results) != wanted:
+            raise ValueError(f"expected {wanted} values for '{op.operation.name}', got {len(results)}")
+        replace(self, op.operation, by)
+
+    return checked
+
+
+_conversions: list[object] = []
+
+
+def _add_conversion_of(add: Callable[[object, object], None]) -> Callable[[object, object], None]:
+    """The bindings keep no reference to the function, which may be a lambda that nobody else has. It is kept for good:
+    a TypeConverter takes neither attributes nor weak references."""
+
+    def kept(self: object, convert: object) -> None:
+        _conversions.append(convert)
+        add(self, convert)
+
+    return kept
