@@ -15,6 +15,7 @@ from typing import NoReturn
 from ragged_dialect import _mlir
 
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
+_FAULTS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _DIES_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of Linux's prctl."""
@@ -55,8 +56,9 @@ def _wait(tool: str, failure: int, child: int, reading: int) -> NoReturn:
     except BlockingIOError:
         trace = ""
     ended = os.waitstatus_to_exitcode(status)
-    if ended < 0 and not trace:
-        signal.signal(-ended, signal.SIG_DFL)
+    if ended < 0 and -ended not in _FAULTS:
+        if -ended != signal.SIGKILL:
+            signal.signal(-ended, signal.SIG_DFL)
         os.kill(os.getpid(), -ended)  # as whoever killed the child wanted it
     if ended < 0:
         text = f"expected plug-ins to use what is part of a program, got {signal.Signals(-ended).name}{_place(trace)}"
@@ -67,9 +69,10 @@ def _wait(tool: str, failure: int, child: int, reading: int) -> NoReturn:
 def _place(trace: str) -> str:
     """The innermost line of a plug-in, in brackets; without one the fault came after it."""
     packages = [sys.modules[name.split(".")[0]].__path__[0] for name in (__name__, _mlir.PACKAGE)]
-    others = ("<", os.path.dirname(os.__file__), *packages, sys.argv[0])
+    library = os.path.dirname(os.__file__)
     for file, line in _FRAME.findall(trace):
-        if not file.startswith(others):
+        of_python = file.startswith(library) and "-packages" not in file.removeprefix(library)
+        if not of_python and not file.startswith(("<", sys.argv[0], *packages)):
             return f" ({os.path.basename(file)}:{line})"
     return " (after one has run)"
 

@@ -75,6 +75,13 @@ def running(folder: Path) -> subprocess.Popen[str]:
     )
 
 
+def test_who_kills_the_child_ends_the_tool(folder: Path) -> None:
+    with running(folder) as tool:
+        assert tool.stdout is not None
+        os.kill(int(tool.stdout.readline()), signal.SIGKILL)
+        assert tool.wait(20) == -signal.SIGKILL
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
 def test_a_signal_ends_all_of_it(number: signal.Signals, folder: Path) -> None:
     with running(folder) as tool:
