@@ -219,6 +219,10 @@ def check_dtype(dtype: DType) -> None:
 
 def dtype_of(dtype: DTypeLike) -> DType:
     """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        import ml_dtypes  # start-up time; NumPy knows the name from then on
+
+        return np.dtype(ml_dtypes.bfloat16)
     try:
         found = np.dtype(dtype)
     except Exception:  # a text that is no dtype may be a syntax error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from support.structures import text_of
 from support.targets import Compile
 
 import ragged_dialect as rg
+from conftest import ROOT
 from ragged_dialect.artifacts.cpu_library import write
 from ragged_dialect.compat import fbgemm, fvdb, torch_nested
 from ragged_dialect.runtime.cpu import CpuFunction
@@ -176,3 +179,11 @@ def test_gradients_are_not_dropped() -> None:
             if name != "captured":  # the program would run with gradients too
                 assert not getattr(run(), "requires_grad", False), name
     assert rg.from_lengths(torch.ones(3, requires_grad=True).detach(), [1, 2]).sum().tolist() == 3
+
+
+def test_bfloat16_goes_by_its_name() -> None:
+    """Where nobody has imported `ml_dtypes`, which makes it known to NumPy."""
+    code = (
+        "import numpy as np, ragged_dialect as rg; print(rg.from_lengths(np.ones(3), [1, 2]).astype('bfloat16').dtype)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT) == "bfloat16\n"
