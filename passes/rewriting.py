@@ -71,6 +71,8 @@ class Rewriter:
         if len(values) > len(operands):
             raise ValueError(f"expected at most {len(operands)} operands for '{op.name}', got {len(values)}")
         for number, value in enumerate(values):
+            if (other := no_value(value)) is not None:
+                raise TypeError(f"expected a value as operand of '{op.name}', got {other}")
             operands[number] = value
         self._touch_users(op.results[0])
         return True
@@ -83,7 +85,8 @@ def _may_cast(source: ir.Type, target: ir.Type) -> bool:
     """Whether types of tensors differ in what is known of their extents alone."""
     if not isinstance(source, ir.RankedTensorType) or not isinstance(target, ir.RankedTensorType):
         return False
-    same = source.element_type == target.element_type and source.encoding == target.encoding
+    encodings = [str(type_.encoding) for type_ in (source, target)]  # the bindings compare attributes with attributes
+    same = source.element_type == target.element_type and encodings[0] == encodings[1]
     extents = zip(source.shape, target.shape, strict=False)
     return same and source.rank == target.rank and all(a == b or DYNAMIC in (a, b) for a, b in extents)
 

@@ -210,13 +210,19 @@ def is_erased(op: ir.Operation) -> bool:
     return not _is_valid(op) or (_here.grave is not None and _here.grave.has(op))
 
 
+def is_buried(op: ir.Operation) -> bool:
+    """Whether an op was erased, and not detached."""
+    return not _is_valid(op) or (_here.grave is not None and _here.grave.has_buried(op))
+
+
 def is_value(found: object) -> TypeGuard[ir.Value]:
     """Whether what code of a plug-in gives is a value, of an op or a block that is part of a program."""
     return no_value(found) is None
 
 
 def no_value(found: object) -> str | None:
-    """What else than a value of a program code of a plug-in gives, None for such a value."""
+    """What else than a value of a program code of a plug-in gives, None for such a value. One of an op that is in no
+    block, as without an insertion point, ends with the last handle to the op."""
     from ragged_dialect._mlir import ir
 
     if isinstance(found, (ir.Operation, ir.OpView)):
@@ -226,9 +232,10 @@ def no_value(found: object) -> str | None:
     try:
         owner = found.owner
         op = (owner.owner if isinstance(owner, ir.Block) else owner).operation
-        if is_erased(op):
+        if is_buried(op):
             return f"one of '{op.name}', which is erased"
-        return None if _parent(op) is not None else f"one of '{op.name}', which is in no block"
+        alone = not isinstance(owner, ir.Block) and _parent(op) is None
+        return f"one of '{op.name}', which is in no block" if alone else None
     except RuntimeError:  # of the bindings: made by the handle that has erased it
         return "one that is erased"
 

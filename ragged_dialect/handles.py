@@ -30,6 +30,8 @@ def check(ir: ModuleType, library: ModuleType) -> None:
     ir.Block.erase_argument = _erase_argument_of(ir.Block.erase_argument)
     ir.InsertionPoint.insert = _move_of(ir.InsertionPoint.insert, _inserted)
     ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
+    ir.Value.replace_all_uses_except = _replace_some_of(ir.Value.replace_all_uses_except)
+    ir.Operation.replace_uses_of_with = _replace_own_of(ir.Operation.replace_uses_of_with)
     for items in (library.ir.OpOperandList, library.ir.OpSuccessors):
         items.__setitem__ = _set_item_of(items.__setitem__)
     ir.SymbolTable.erase = ir.SymbolTable.__delitem__ = _erase_symbol_of(ir.SymbolTable.erase)
@@ -84,7 +86,8 @@ def _move_of(
 ) -> Callable[[object, object], None]:
     """What puts an op into a block, as `place` finds them among two arguments."""
 
-    def checked(self: object, other: object) -> None:
+    def checked(self: object, *given: object, **named: object) -> None:
+        (other,) = (*given, *named.values())
         op, block = place(self, other)
         erasing.check_moved(op.operation, block)
         move(self, other)
@@ -93,17 +96,40 @@ def _move_of(
 
 
 def _replace_uses_of(replace: Callable[[ir.Value, ir.Value], None]) -> Callable[[ir.Value, ir.Value], None]:
-    """A use that is taken from a value and given to it again is the next one, for ever. A value of an op that is in no
-    block, as without an insertion point, ends with the last handle to the op."""
+    """A use that is taken from a value and given to it again is the next one, for ever."""
 
     def checked(self: ir.Value, by: ir.Value) -> None:
         if self == by:
             raise ValueError(f"expected another value in place of {self.get_name()}, got itself")
-        if (other := erasing.no_value(by)) is not None:
-            raise TypeError(f"expected a value of a program in place of {self.get_name()}, got {other}")
+        _require_value(self, by)
         replace(self, by)
 
     return checked
+
+
+def _replace_some_of(
+    replace: Callable[[ir.Value, ir.Value, object], None],
+) -> Callable[[ir.Value, ir.Value, object], None]:
+    def checked(self: ir.Value, with_: ir.Value, exceptions: object) -> None:
+        _require_value(self, with_)
+        replace(self, with_, exceptions)
+
+    return checked
+
+
+def _replace_own_of(
+    replace: Callable[[ir.Operation, ir.Value, ir.Value], None],
+) -> Callable[[Op, ir.Value, ir.Value], None]:
+    def checked(self: Op, of: ir.Value, with_: ir.Value) -> None:
+        _require_value(of, with_)
+        replace(self.operation, of, with_)
+
+    return checked
+
+
+def _require_value(old: ir.Value, new: ir.Value) -> None:
+    if (other := erasing.no_value(new)) is not None:
+        raise TypeError(f"expected a value of a program in place of {old.get_name()}, got {other}")
 
 
 def _erase_argument_of(erase: Callable[[ir.Block, int], None]) -> Callable[[ir.Block, int], None]:
@@ -138,10 +164,10 @@ def _set_item_of(put: Callable[[object, int, object], None]) -> Callable[[Sequen
 
 
 def _erase_symbol_of(erase: Callable[[ir.SymbolTable, Op], None]) -> Callable[[ir.SymbolTable, Op | str], None]:
-    """The bindings erase what has uses, what passes are running on, and what is in no such table."""
+    """The bindings erase what has uses, and what passes are running on."""
 
-    def checked(self: ir.SymbolTable, symbol: Op | str) -> None:
-        op = self[symbol] if isinstance(symbol, str) else symbol
+    def checked(self: ir.SymbolTable, operation: Op | str) -> None:
+        op = self[operation] if isinstance(operation, str) else operation
         erasing.check_erased(op.operation)
         erase(self, op.operation)
 
@@ -152,11 +178,16 @@ def _walk_of(ir: ModuleType, walk: Callable[..., None]) -> Callable[..., None]:
     """What a callback raises comes out as it is, and not as the text of its traceback. MLIR has the next op in hand
     when it calls; code of a plug-in may erase that, and is called for the ops that are left."""
 
-    def checked(self: Op, callback: _Visit, walk_order: ir.WalkOrder = ir.WalkOrder.POST_ORDER) -> None:
+    def checked(
+        self: Op,
+        callback: _Visit,
+        walk_order: ir.WalkOrder = ir.WalkOrder.POST_ORDER,
+        op_class: type[ir.OpView] | None = None,
+    ) -> None:
         raised: list[BaseException] = []
 
         def called(op: ir.Operation) -> ir.WalkResult:
-            found = callback(op)
+            found = callback(op) if op_class is None or isinstance(op.opview, op_class) else ir.WalkResult.ADVANCE
             if not isinstance(found, ir.WalkResult):
                 raise TypeError(f"expected a WalkResult from a callback of walk, got {kind_of(found)}")
             return found
@@ -182,12 +213,12 @@ def _visit(ir: ModuleType, op: ir.Operation, callback: _Visit, first: bool) -> i
     """Walk over the ops that were there when a block was begun, and still are."""
     go_on, stop = ir.WalkResult.ADVANCE, ir.WalkResult.INTERRUPT
     found = callback(op) if first else go_on
-    if found != go_on or erasing.is_erased(op):
+    if found != go_on or erasing.is_buried(op):
         return found
     for region in op.regions:
         for block in region.blocks:
             for inner in [one.operation for one in block.operations]:
-                if not erasing.is_erased(inner) and _visit(ir, inner, callback, first) == stop:
+                if not erasing.is_buried(inner) and _visit(ir, inner, callback, first) == stop:
                     return stop
     return go_on if first else callback(op)
 

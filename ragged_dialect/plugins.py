@@ -44,9 +44,15 @@ def allowed(installed: bool) -> Generator[None]:
         _allowed = before
 
 
-def before_the_first(prepare: Callable[[], None]) -> None:
-    """Call a function before the first plug-in is loaded."""
+@contextmanager
+def before_the_first(prepare: Callable[[], None]) -> Generator[None]:
+    """Call a function before the first plug-in that is loaded while this is entered."""
     _preparations.append(prepare)
+    try:
+        yield
+    finally:
+        if prepare in _preparations:
+            _preparations.remove(prepare)
 
 
 def load_installed() -> None:

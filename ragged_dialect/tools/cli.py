@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from ragged_dialect import plugins
@@ -28,11 +29,10 @@ def run_tool(name: str, body: Callable[[], int], alone: bool = False) -> int:
     """Exit code of a tool: 0, 1 with the user's error on stderr, 130 when interrupted. Of a process that is the tool
     `alone`, what plug-ins crash is a child."""
     _open_closed_streams()
-    if alone:
-        plugins.before_the_first(lambda: _split(name))
     try:
         try:
-            code = body()
+            with plugins.before_the_first(lambda: _split(name)) if alone else nullcontext():
+                code = body()
         except SystemExit as error:  # argparse: 2 on a wrong flag
             code = SUCCESS if error.code in (None, 0) else FAILURE
         _write_stream(b"")

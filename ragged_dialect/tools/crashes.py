@@ -8,9 +8,8 @@ import os
 import re
 import signal
 import sys
+import threading
 import warnings
-from types import FrameType
-from typing import NoReturn
 
 from ragged_dialect import _mlir
 
@@ -22,48 +21,61 @@ _DIES_WITH_PARENT = 1
 
 
 def split(tool: str, failure: int) -> None:
-    """Go on in a child process; the parent ends as it does. Where a signal that only a fault raises has ended it, the
-    parent says so, with the line of a plug-in that ran then, and ends with `failure`. Nothing where there is no
-    fork."""
-    if not hasattr(os, "fork"):
+    """Go on in a child process; the parent ends as it does. Where a fault has ended it, the parent says so, with the
+    line of a plug-in that ran then, and ends with `failure`. Nothing where there is no fork, or no process to be had,
+    beside other threads, and where CUDA may run, which a child does not have."""
+    if not hasattr(os, "fork") or threading.active_count() > 1 or "cupy" in sys.modules:
         return
     sys.stdout.flush()
     sys.stderr.flush()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would end the child before it is waited for
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the child has no use for threads of other libraries
-        child = os.fork()
+        try:
+            child = os.fork()
+        except OSError:
+            return
     if child:
-        os.close(writing)
-        _wait(tool, failure, child, reading)
+        try:
+            os.close(writing)
+            _wait(tool, failure, child, reading)
+        finally:
+            os._exit(failure)  # this process is the tool no more
     os.close(reading)
     _die_with_parent()
     faulthandler.enable(writing, all_threads=False)
 
 
-def _wait(tool: str, failure: int, child: int, reading: int) -> NoReturn:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal tells both
-
-    def pass_on(number: int, _: FrameType | None) -> None:
-        os.kill(child, number)
-
-    for number in _PASSED_ON:
-        signal.signal(number, pass_on)
-    _, status = os.waitpid(child, 0)
+def _wait(tool: str, failure: int, child: int, reading: int) -> None:
+    ended = os.waitstatus_to_exitcode(_status(child))
+    if ended >= 0:
+        os._exit(ended)
+    if -ended not in _FAULTS:  # as whoever killed the child wanted it
+        if -ended != signal.SIGKILL:
+            signal.signal(-ended, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        os.kill(os.getpid(), -ended)
     os.set_blocking(reading, False)  # what the child has started may hold the other end
     try:
         trace = os.read(reading, 1 << 16).decode(errors="backslashreplace")
     except BlockingIOError:
         trace = ""
-    ended = os.waitstatus_to_exitcode(status)
-    if ended < 0 and -ended not in _FAULTS:
-        if -ended != signal.SIGKILL:
-            signal.signal(-ended, signal.SIG_DFL)
-        os.kill(os.getpid(), -ended)  # as whoever killed the child wanted it
-    if ended < 0:
-        text = f"expected plug-ins to use what is part of a program, got {signal.Signals(-ended).name}{_place(trace)}"
-        print(f"{tool}: {text}", file=sys.stderr, flush=True)
-    os._exit(failure if ended < 0 else ended)
+    text = f"expected plug-ins to use what is part of a program, got {signal.Signals(-ended).name}{_place(trace)}"
+    print(f"{tool}: {text}", file=sys.stderr, flush=True)
+
+
+def _status(child: int) -> int:
+    """What a child ends with. Signals go on to it, but for the interrupt of a terminal, which tells both."""
+    wanted = {signal.SIGCHLD, signal.SIGINT, *_PASSED_ON}
+    signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        told = signal.sigwaitinfo(wanted)
+        if told.si_signo != signal.SIGCHLD and told.si_code <= 0:  # of a process, not of the kernel
+            os.kill(child, told.si_signo)
 
 
 def _place(trace: str) -> str:
@@ -72,7 +84,7 @@ def _place(trace: str) -> str:
     library = os.path.dirname(os.__file__)
     for file, line in _FRAME.findall(trace):
         of_python = file.startswith(library) and "-packages" not in file.removeprefix(library)
-        if not of_python and not file.startswith(("<", sys.argv[0], *packages)):
+        if not of_python and not file.startswith(("<", sys.argv[0], *(f"{one}{os.sep}" for one in packages))):
             return f" ({os.path.basename(file)}:{line})"
     return " (after one has run)"
 

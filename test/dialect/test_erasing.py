@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import func, ir
 from ragged_dialect.erasing import foreign, frozen, grave, is_erased, is_value, kept
 from ragged_dialect.errors import PassError
 
@@ -179,3 +180,48 @@ def test_other_contexts_have_their_own_memory(module: ir.Module) -> None:
             other = ir.Module.parse("module { func.func @g() { return } }")
             other.body.operations[0].operation.erase()
     assert str(other) == "module {\n}\n"
+
+
+@pytest.mark.parametrize("order", [ir.WalkOrder.PRE_ORDER, ir.WalkOrder.POST_ORDER])
+def test_what_is_detached_is_walked_and_changed(module: ir.Module, order: ir.WalkOrder) -> None:
+    function, branch, _, inner = ops(module)
+    wanted, seen = [], []
+    function.walk(lambda op: (wanted.append(op.name), ir.WalkResult.ADVANCE)[1], order)
+    with grave(), foreign():
+        function.detach_from_parent()
+        function.walk(lambda op: (seen.append(op.name), ir.WalkResult.ADVANCE)[1], order)
+        inner.results[0].replace_all_uses_with(function.regions[0].blocks[0].arguments[1])
+        branch.results[0].replace_all_uses_with(function.regions[0].blocks[0].arguments[1])
+        module.body.append(function)
+    assert seen == wanted
+    assert "addf %arg1, %arg1" in str(module)
+
+
+@pytest.mark.parametrize("plug_in", [False, True])
+def test_a_walk_may_be_over_ops_of_a_class(module: ir.Module, plug_in: bool) -> None:
+    seen: list[str] = []
+    with foreign() if plug_in else nullcontext():
+        module.operation.walk(
+            lambda op: (seen.append(op.name), ir.WalkResult.ADVANCE)[1], ir.WalkOrder.PRE_ORDER, op_class=func.FuncOp
+        )
+    assert seen == ["func.func"]
+
+
+def test_what_is_not_yet_in_a_program_may_be_changed(module: ir.Module) -> None:
+    function = ops(module)[0].clone(ip=False).operation
+    block = function.regions[0].blocks[0]
+    block.operations[0].results[0].replace_all_uses_with(block.arguments[1])
+    assert "return %arg1" in str(function)
+
+
+def test_values_of_ops_in_no_block_are_refused_everywhere(module: ir.Module) -> None:
+    _, branch, end, inner = ops(module)
+    alone = inner.clone(ip=False).results[0]
+    refused = r"expected a value of a program in place of %0, got one of 'arith.negf', which is in no block"
+    for replace in (
+        lambda: branch.results[0].replace_all_uses_with(alone),
+        lambda: branch.results[0].replace_all_uses_except(alone, []),
+        lambda: end.replace_uses_of_with(branch.results[0], alone),
+    ):
+        with pytest.raises(TypeError, match=refused):
+            replace()

@@ -13,6 +13,7 @@ import pytest
 from support.packages import opt_process
 
 from conftest import ROOT
+from ragged_dialect.tools import crashes
 
 PASS = """import os, sys, time
 from ragged_dialect._mlir import arith
@@ -80,6 +81,42 @@ def test_who_kills_the_child_ends_the_tool(folder: Path) -> None:
         assert tool.stdout is not None
         os.kill(int(tool.stdout.readline()), signal.SIGKILL)
         assert tool.wait(20) == -signal.SIGKILL
+
+
+def test_an_interrupt_of_the_tool_alone_ends_it(folder: Path) -> None:
+    with running(folder) as tool:
+        assert tool.stdout is not None
+        tool.stdout.readline()
+        tool.send_signal(signal.SIGINT)
+        assert tool.wait(20) == 130
+
+
+def test_nothing_forks_when_the_tool_has_ended(folder: Path) -> None:
+    (folder / "wrong.py").write_text("def register(): pass")
+    (folder / "in.mlir").write_text(PROGRAM)
+    code = (
+        "import os, sys; from ragged_dialect import plugins; from ragged_dialect.tools.ragged_opt import main\n"
+        "sys.argv = ['ragged-opt', 'in.mlir', '-o', 'out.mlir']; before = os.getpid()\n"
+        "assert main() == main() == 0; plugins.load('wrong'); assert os.getpid() == before\n"
+        "assert main(['in.mlir', '--load-pass-plugin=wrong', '-o', 'out.mlir']) == 0; assert os.getpid() == before"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [
+        (f"{os.path.dirname(os.__file__)}/site-packages/rowtools/passes.py", "(passes.py:7)"),
+        (f"{ROOT}/ragged_dialect_more/passes.py", "(passes.py:7)"),
+        (f"{ROOT}/ragged_dialect/passes/base.py", "(after one has run)"),
+        (os.__file__, "(after one has run)"),
+    ],
+)
+def test_whose_lines_are_told(file: str, place: str) -> None:
+    assert (
+        crashes._place(f'Fatal\n  File "{file}", line 7 in run\n  File "<frozen runpy>", line 1 in x\n') == f" {place}"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])

@@ -150,9 +150,6 @@ GIVEN = {
     "register('wrong-c', None)": "expected a pass class of 'wrong-c', got TypeError: 'NoneType' object is not callable",
     "register('wrong-c', lambda: __import__('sys').exit(0))": "expected a pass class of 'wrong-c', got SystemExit: 0",
     "register('wrong-c', lambda: RaggedPass)": "expected a pass class of 'wrong-c', got type",
-    "register('wrong-c', lambda: registry.lookup('ragged-fuse'))": (
-        "expected a pass class of 'wrong-c', got one of 'ragged-fuse' (ragged_fuse.py:"
-    ),
     "register_pipeline('wrong-c', 'wrong', 'no_type')": (
         "expected options of 'wrong-c', got NameError: name 'Nothing' is not defined"
     ),

@@ -84,9 +84,11 @@ class RaggedServer(LanguageServer):
         if document is None:
             return
         found = analyse(document.source)
-        self.known[uri] = (document.version, found)
+        self.known[document.uri] = (document.version, found)
         diagnostics = [self.diagnostic(document, one) for one in found.diagnostics]
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, document.version))
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(document.uri, diagnostics, document.version)
+        )
 
     def forget(self, uri: str) -> None:
         """Forget a document that is closed, in the client too."""
