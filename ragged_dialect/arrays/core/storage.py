@@ -220,7 +220,7 @@ def check_dtype(dtype: DType) -> None:
 def dtype_of(dtype: DTypeLike) -> DType:
     """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
     if isinstance(dtype, str) and dtype == "bfloat16":
-        import ml_dtypes  # start-up time; NumPy knows the name from then on
+        import ml_dtypes  # start-up time
 
         return np.dtype(ml_dtypes.bfloat16)
     try:
