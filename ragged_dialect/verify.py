@@ -24,6 +24,9 @@ ARGUMENT_FACTS = {"ragged.divisible_by": 1, "ragged.max_length": 0}
 """Facts a ragged function argument may carry, with their least value. They hold for the logical
 lengths of every ragged level of the argument."""
 
+SHARDED = "ragged.sharded"
+"""Of a tensor argument: its leading dim is spread over the ranks in blocks of one size, see `ragged-distribute`."""
+
 _PASS_THROUGH = frozenset(
     "func.func func.call func.return scf.if scf.for scf.while scf.yield scf.condition builtin.module".split()
 )
@@ -188,8 +191,11 @@ class _Verifier:
     def _check_facts(self, op: ir.Operation, number: int, type_: ir.Type, facts: ir.DictAttr) -> None:
         for name in _ragged_names(facts):
             value = facts[name]
-            if name not in ARGUMENT_FACTS:
-                known = ", ".join(ARGUMENT_FACTS)
+            if name == SHARDED:
+                if not isinstance(value, ir.UnitAttr) or not isinstance(type_, ir.RankedTensorType) or not type_.rank:
+                    self.fail(op, f"expected '{name}' alone on a tensor argument of rank 1 or more, got {type_}")
+            elif name not in ARGUMENT_FACTS:
+                known = ", ".join([*ARGUMENT_FACTS, SHARDED])
                 self.fail(op, f"expected attributes among [{known}] on argument {number}, got '{name}'")
             elif not isinstance(value, ir.IntegerAttr):
                 self.fail(op, f"expected an integer for '{name}' on argument {number}, got {value}")

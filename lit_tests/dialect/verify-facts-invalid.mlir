@@ -7,7 +7,7 @@ func.func private @f0(tensor<3x?xf32, #ragged.layout<"dr">>) -> (tensor<3x?xf32,
 // -----
 
 // Facts are known.
-// expected-error@+1 {{'func.func' op expected attributes among [ragged.divisible_by, ragged.max_length] on argument 0, got 'ragged.min'}}
+// expected-error@+1 {{'func.func' op expected attributes among [ragged.divisible_by, ragged.max_length, ragged.sharded] on argument 0, got 'ragged.min'}}
 func.func private @f1(tensor<3x?xf32, #ragged.layout<"dr">> {ragged.min = 8})
 
 // -----

@@ -1,0 +1,221 @@
+"""`ragged-distribute`: the program of one rank, from that of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
+from ragged_dialect.generic import filled
+from ragged_dialect.ir.match import defining_op, view_of
+from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.iteration import analyze, is_compute
+from ragged_dialect.ops.making import EmptyOp
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.traits import int_attr
+from ragged_dialect.types import is_tensor, shape_of
+from ragged_dialect.verify import SHARDED
+
+_BELOW = {
+    "ragged.partition": "dim", "ragged.merge": "dim", "ragged.slice": "dim", "ragged.concat": "dim",
+    "ragged.scan": "dim", "ragged.select": "dim", "ragged.lengths": "level",
+}  # fmt: skip
+"""Ops on what lies below a dim or a level, by the attribute that says which: apart where it is not the leading one."""
+_APART = ("ragged.split", "ragged.compact")
+"""Ops that make parts of the leading dim of parts of the leading dim, whatever their attributes are."""
+
+
+@dataclass(frozen=True)
+class RaggedDistribute(RaggedPass):
+    """Makes the program of one of `ranks` ranks of a program of all: of the leading dims of arguments that are
+    `ragged.sharded` a block is left, and what changes which dim is the leading one becomes an exchange.
+
+    ```mlir
+    func.func @f(%x: tensor<2x4x?x8xf32, #ragged.layout<"ddr|d">> {ragged.sharded}) -> tensor<4x2x?x8xf32, …> {
+      %y = linalg.transpose ins(%x : …) outs(%e : …) permutation = [1, 0, 2, 3]
+      return %y : tensor<4x2x?x8xf32, …>
+    }
+    // [rank, expert, token, …] to [expert, rank, token, …] becomes, with ranks=2,
+    func.func @f(%x: tensor<1x4x?x8xf32, #ragged.layout<"ddr|d">>) -> tensor<2x2x?x8xf32, …> {
+      %0 = ragged.merge %x {dim = 0} : … -> tensor<4x?x8xf32, #ragged.layout<"dr|d">>
+      %1 = ragged.split %0 {dim = 0, factor = 2} : … -> tensor<2x2x?x8xf32, …>    // [rank it goes to, expert there, …]
+      %2 = ragged.all_to_all %1 : …
+      %y = linalg.transpose ins(%2 : …) outs(%e : …) permutation = [1, 0, 2, 3]
+      return %y : tensor<2x2x?x8xf32, …>
+    }
+    ```
+
+    What lies below the leading dim commutes with the ranks and stays as it is: partitions, merges, splits, loops.
+    Tensors that are not sharded every rank has whole; they may meet sharded ones but for the leading dim.
+    Uninitialised, filled and constant tensors become what they meet. Refused are sums and softmax over the leading
+    dim, other ops on it, extents that the ranks do not divide, calls and control flow. A function without sharded
+    arguments stays as it is. Of what is computed of sharded tensors a rank has a part, results too.
+    """
+
+    name: ClassVar[str] = "ragged-distribute"
+    anchor: ClassVar[str] = "func.func"
+
+    ranks: int
+
+    def run(self, op: ir.Operation) -> None:
+        """Rewrite a function; PassFailure where its ranks are not apart."""
+        if self.ranks < 1:
+            raise PassFailure(op, f"{self.name}: expected ranks above 0, got {self.ranks}")
+        given = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else ()
+        marks = [{named.name: named.attr for named in ir.DictAttr(mark)} for mark in given]
+        if any(SHARDED in mark for mark in marks):
+            _Function(op, self.ranks).run(marks)
+
+
+class _Function:
+    """A function, and for values that are sharded the `parts` that a rank has."""
+
+    def __init__(self, op: ir.Operation, ranks: int) -> None:
+        self.op, self.ranks = op, ranks
+        self.parts: dict[ir.Value, ir.Value] = {}
+
+    def run(self, marks: list[dict[str, ir.Attribute]]) -> None:
+        """Rewrite it."""
+        if len(self.op.regions[0].blocks) != 1:
+            raise _refused(self.op, "a function of one block", "another one")
+        block = self.op.regions[0].blocks[0]
+        *body, end = [op.operation for op in block.operations]
+        for argument, mark in zip(block.arguments, marks, strict=True):
+            if mark.pop(SHARDED, None) is not None:
+                argument.set_type(self._part_type(argument.type, self.op))
+                self.parts[argument] = argument
+        for op in body:
+            if any(value in self.parts for value in op.operands):
+                with ir.InsertionPoint(op), op.location:
+                    self._shard(op)
+            elif any(value in self.parts for inner in ops_in(op) for value in inner.operands):
+                raise _refused(op, "ranks that are apart", f"'{op.name}', whose body reads what is sharded")
+        for number, value in enumerate(end.operands):
+            end.operands[number] = self.parts.get(value, value)
+        for op in reversed(body):
+            if any(result in self.parts for result in op.results) or _waits(op):
+                op.erase()
+        inputs, results = ([value.type for value in values] for values in (block.arguments, end.operands))
+        self.op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+        self.op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(mark) for mark in marks])
+
+    def _part_type(self, type_: ir.Type, op: ir.Operation) -> ir.RankedTensorType:
+        """The type of a rank's part of a tensor."""
+        if not is_tensor(type_) or not type_.rank:
+            raise _refused(op, "a tensor with a leading dim to shard", str(type_))
+        first, *rest = type_.shape
+        if first != DYNAMIC and first % self.ranks:
+            raise _refused(op, f"a leading extent that {self.ranks} ranks divide", str(type_))
+        shape = [first if first == DYNAMIC else first // self.ranks, *rest]
+        return ir.RankedTensorType.get(shape, type_.element_type, type_.encoding)
+
+    def _shard(self, op: ir.Operation) -> None:
+        """Make an op of parts of one that reads what is sharded."""
+        if op.name == "linalg.transpose" and _permutation(op)[0] != 0:
+            self.parts[op.results[0]] = self._exchanged(op)
+            return
+        if _waits(op):
+            return
+        given = [v if self._is_whole(op, k, v) else self._part(v, op) for k, v in enumerate(op.operands)]
+        made = op.clone().operation
+        for number, value in enumerate(given):
+            made.operands[number] = value
+        for old, new in zip(op.results, made.results, strict=True):
+            new.set_type(self._part_type(old.type, op))
+            self.parts[old] = new
+
+    def _is_whole(self, op: ir.Operation, number: int, value: ir.Value) -> bool:
+        """Whether an op takes an operand as it is. PassFailure for an op that does not keep the ranks apart."""
+        if op.name in _BELOW or op.name in _APART or op.name == "ragged.empty":
+            if op.name in _BELOW and int_attr(op, _BELOW[op.name]) == 0:
+                raise _refused(op, "ranks that are apart", f"'{op.name}' of the leading dim")
+            return not is_tensor(value.type)
+        if not is_compute(op):
+            raise _refused(op, "an op that keeps ranks apart", f"'{op.name}'")
+        if not is_tensor(value.type):
+            return True
+        loop = self._leading_loop(op)
+        loops = analyze(op).accesses[number].loops
+        if loop in loops[1:]:
+            raise _refused(
+                op, "ranks that are apart", f"'{op.name}', which takes the leading dim for dim {loops.index(loop, 1)}"
+            )
+        return loops[:1] != (loop,)
+
+    def _leading_loop(self, op: ir.Operation) -> int:
+        """The loop over the leading dim of what is sharded, of a compute op whose turns are apart."""
+        found = analyze(op)
+        loops = {found.accesses[k].loops[0] for k, value in enumerate(op.operands) if value in self.parts}
+        (loop,) = loops if len(loops) == 1 else (None,)
+        softmax = op.name == "linalg.softmax" and ir.IntegerAttr(op.attributes["dimension"]).value == 0
+        if loop is None or found.kinds[loop] != "parallel" or softmax:
+            raise _refused(op, "ranks that are apart", f"'{op.name}' over the leading dim")
+        body = [inner for inner in ops_in(op) if inner != op]
+        indices = [ir.IntegerAttr(inner.attributes["dim"]).value for inner in body if inner.name == "linalg.index"]
+        if loop in indices or any(value in self.parts for inner in body for value in inner.operands):
+            raise _refused(op, "ranks that are apart", f"'{op.name}' with an index of the leading dim")
+        return loop
+
+    def _part(self, value: ir.Value, op: ir.Operation) -> ir.Value:
+        """A rank's part of what meets something sharded in the leading dim of an op."""
+        if value in self.parts:
+            return self.parts[value]
+        made = defining_op(value)
+        if made is not None and made.name == "tensor.empty" and not len(made.operands):
+            type_ = self._part_type(value.type, op)
+            return tensor.empty(type_.shape, type_.element_type, encoding=type_.encoding)
+        if made is not None and made.name == "linalg.fill":
+            return filled(made.operands[0], self._part(made.operands[1], op)).results[0]
+        if made is not None and made.name == "arith.constant":
+            elements = made.attributes["value"]
+            if isinstance(elements, ir.DenseElementsAttr) and elements.is_splat:
+                type_ = self._part_type(value.type, op)
+                return arith.ConstantOp(type_, ir.DenseElementsAttr.get_splat(type_, elements.get_splat_value())).result
+        raise _refused(op, "operands that are sharded, too", f"{value.get_name()}, which every rank has whole")
+
+    def _exchanged(self, op: ir.Operation) -> ir.Value:
+        """A transpose of the first two dims, one of which is that of the ranks."""
+        source = op.operands[0]
+        if source not in self.parts:
+            raise _refused(op, "operands that are sharded, too", f"{source.get_name()}, which every rank has whole")
+        letters = shape_of(op.results[0].type).layout.axes[0]
+        order = _permutation(op)
+        if order != [1, 0, *range(2, len(order))] or not letters.startswith("dd"):
+            raise _refused(
+                op, "a transpose of the first two dims of a nested axis", f"permutation {order} of {op.results[0].type}"
+            )
+        result = self._part_type(op.results[0].type, op)
+        x, (first, second) = self.parts[source], op.results[0].type.shape[:2][::-1]
+        sources = [(0, 1), (0, 0), *((0, level) for level in range(2, len(letters)))]
+        padded = [*sources, *([None] * (len(order) - len(letters)))]
+        if first == self.ranks:
+            x = builders.all_to_all(builders.split(builders.merge(x, 0), 0, second // self.ranks))
+            return self._transposed(op, x, builders.empty([x], result, padded))
+        if second != self.ranks:
+            raise _refused(op, f"a leading dim of {self.ranks} ranks before or after", str(op.results[0].type))
+        shape = [self.ranks, first // self.ranks, *result.shape[2:]]
+        middle = ir.RankedTensorType.get(shape, result.element_type, result.encoding)
+        x = self._transposed(op, x, builders.empty([x], middle, padded))
+        return builders.split(builders.merge(builders.all_to_all(x), 0), 0, first)
+
+    @staticmethod
+    def _transposed(op: ir.Operation, x: ir.Value, out: ir.Value) -> ir.Value:
+        made = op.clone().operation
+        made.operands[0], made.operands[1] = x, out
+        made.results[0].set_type(out.type)
+        return made.results[0]
+
+
+def _permutation(op: ir.Operation) -> list[int]:
+    return list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
+
+
+def _waits(op: ir.Operation) -> bool:
+    """Whether an op is uninitialised, with another leading dim than what it takes its structure from: it is made anew
+    where an exchange needs it."""
+    return op.name == "ragged.empty" and (view_of(op, EmptyOp).sources()[0] or (0, 1))[1] != 0
+
+
+def _refused(op: ir.Operation, wanted: str, got: str) -> PassFailure:
+    return PassFailure(op, f"ragged-distribute: expected {wanted}, got {got}")
