@@ -94,7 +94,10 @@ class _Function:
         for number, value in enumerate(end.operands):
             end.operands[number] = self.parts.get(value, value)
         for op in reversed(body):
-            if any(result in self.parts for result in op.results) or _waits(op):
+            waits = _waits(op) and any(value in self.parts for value in op.operands)
+            if waits and next(op.results[0].uses, None) is not None:
+                raise _refused(op, "a transpose into it", "another use")
+            if waits or any(result in self.parts for result in op.results):
                 op.erase()
         inputs, results = ([value.type for value in values] for values in (block.arguments, end.operands))
         self.op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))

@@ -111,3 +111,15 @@ func.func @blocks(%x: tensor<4x8xf32> {ragged.sharded}) {
 ^bb1:
   return
 }
+
+// -----
+
+#k = #ragged.layout<"ddr">
+func.func @filled(%x: tensor<2x4x?xf32, #k> {ragged.sharded}, %y: tensor<2x4x?xf32, #k>) -> (tensor<4x2x?xf32, #k>, tensor<4x2x?xf32, #k>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{expected a transpose into it, got another use}}
+  %0 = ragged.empty %x {from = [[0, 1], [0, 0], [0, 2]]} : (tensor<2x4x?xf32, #k>) -> tensor<4x2x?xf32, #k>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<4x2x?xf32, #k>) -> tensor<4x2x?xf32, #k>
+  %2 = ragged.empty %y {from = [[0, 1], [0, 0], [0, 2]]} : (tensor<2x4x?xf32, #k>) -> tensor<4x2x?xf32, #k>
+  return %1, %2 : tensor<4x2x?xf32, #k>, tensor<4x2x?xf32, #k>
+}
