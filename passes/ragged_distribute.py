@@ -56,7 +56,7 @@ class RaggedDistribute(RaggedPass):
     name: ClassVar[str] = "ragged-distribute"
     anchor: ClassVar[str] = "func.func"
 
-    ranks: int
+    ranks: int = 1
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite a function; PassFailure where its ranks are not apart."""
