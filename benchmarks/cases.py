@@ -66,6 +66,12 @@ CROSS = (
 """Points at which others measure, and lists of numbers."""
 
 
+TABLE = 1000
+"""Rows of a table, and keys to group by."""
+EXPERTS, CHOICES = 16, 2
+"""Of a mixture of experts, which are twice as wide inside as the rows have features."""
+
+
 class Case:
     """The arrays of a point, made once."""
 
@@ -96,6 +102,26 @@ class Case:
     def picked(self) -> Array:
         """Components in another order, about as many as there are."""
         return np.random.default_rng(3).integers(0, self.lengths.size, self.lengths.size)
+
+    @cached_property
+    def ids(self) -> Array:
+        """A row of the table for every row, below `TABLE`."""
+        return np.random.default_rng(4).integers(0, TABLE, self.rows)
+
+    @cached_property
+    def table(self) -> Array:
+        """Rows to look up."""
+        features = self.point.features
+        return self._random(TABLE) if features is None else self._random(TABLE, features)
+
+    @cached_property
+    def experts(self) -> tuple[Array, ...]:
+        """Scores of every row for every expert, and the experts: gate, up, down."""
+        features = self.point.features
+        assert features is not None
+        scores = np.random.default_rng(5).standard_normal((self.rows, EXPERTS), np.float32).astype(self.point.dtype)
+        shapes = [(EXPERTS, features, 2 * features)] * 2 + [(EXPERTS, 2 * features, features)]
+        return (scores, *(self._random(*shape) / self._random(1).dtype.type(features) for shape in shapes))
 
     @cached_property
     def row_ids(self) -> Array:

@@ -13,6 +13,10 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+_WARM = 0.05
+"""Seconds. OpenBLAS's threads spin for 2^26 cycles after a call, which is 32 ms at 2.1 GHz, and others not as long."""
+
+
 class Times(NamedTuple):
     """Seconds of one candidate."""
 
@@ -21,12 +25,18 @@ class Times(NamedTuple):
 
 
 def interleave(candidates: Mapping[str, Callable[[], object]], repetitions: int) -> dict[str, Times]:
-    """Time candidates in turn, so that what else the machine does meets all of them alike; the
-    order changes from round to round. One round before is not counted."""
+    """Time candidates in turn, so that what else the machine does meets all of them alike; the order changes from
+    round to round. One round before is not counted, and before every call that is there are some that are not:
+    candidates that share an allocator would find their memory in the cache, and others theirs at the end of it; and
+    threads of the candidate before spin for a while."""
     found: dict[str, list[float]] = {name: [] for name in candidates}
     names = list(candidates)
     for round_ in range(repetitions + 1):
         for name in names if round_ % 2 else reversed(names):
+            end = time.perf_counter() + _WARM
+            candidates[name]()
+            while time.perf_counter() < end:
+                candidates[name]()
             start = time.perf_counter()
             candidates[name]()
             elapsed = time.perf_counter() - start

@@ -12,7 +12,7 @@ from cases import Case
 
 Prepare = Callable[[Case], Callable[[], Any]]
 
-NAMES = ("numpy", "numba", "torch", "torch_nested", "awkward", "polars", "jax", "tensorflow")
+NAMES = ("numpy", "numba", "torch", "torch_nested", "torch_grouped", "awkward", "polars", "jax", "tensorflow")
 
 
 def load(names: tuple[str, ...] = NAMES) -> dict[str, tuple[str, Mapping[str, Prepare]]]:

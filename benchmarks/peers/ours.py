@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cases import Case
+from cases import CHOICES, TABLE, Case
 
 import ragged_dialect as rg
 
@@ -47,12 +47,19 @@ def _take(case: Case) -> Callable[[], Any]:
     return lambda: rg.take(x, case.picked).values  # packed, as peers do it
 
 
+def _lookup(case: Case) -> Callable[[], Any]:
+    ids = rg.from_offsets(case.ids, case.offsets)
+    return lambda: rg.take(case.table, ids)
+
+
 def _attention(case: Case) -> Callable[[], Any]:
     if case.point.features is None or case.point.features % 4 or case.values.dtype.kind != "f":
         raise NotImplementedError
     heads = array(case).reshape((2,), (4, -1))
     return lambda: rg.attention(heads, heads, heads)
 
+
+_moe = rg.jit(lambda x, *experts: rg.nn.moe(x, *experts, k=CHOICES))
 
 OPERATIONS = {
     "sum": _on(lambda x: x.sum(1)),
@@ -65,9 +72,13 @@ OPERATIONS = {
     "to_padded": _on(rg.to_padded),
     "take": _take,
     "filter": _filter,
+    "lookup": _lookup,
+    "group_by": lambda case: lambda: rg.group_by(case.ids, TABLE).values,
+    "top_k": _on_features(lambda x, case: rg.top_k(case.values, CHOICES)[0]),
     "concat": _on(lambda x: rg.concat([x, x], 1)),
     "x * 2 + 1": _on(rg.jit(lambda x: x * 2 + 1)),
     "x - mean": _on(rg.jit(lambda x: x - x.mean(1, keepdims=True)), "f"),
     "x @ w": _on_features(lambda x, case: x @ case.weights),
     "attention": _attention,
+    "moe": _on_features(lambda x, case: _moe(case.values, *case.experts)),
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from cases import Case
+from cases import CHOICES, EXPERTS, Case
 
 VERSION = torch.__version__
 
@@ -31,6 +31,39 @@ def _layer_norm(case: Case) -> Callable[[], Any]:
 def _to_padded(case: Case) -> Callable[[], Any]:
     parts = torch.from_numpy(case.values).split(case.lengths.tolist())
     return lambda: torch.nn.utils.rnn.pad_sequence(parts, batch_first=True).numpy()
+
+
+def _lookup(case: Case) -> Callable[[], Any]:
+    table, ids = torch.from_numpy(case.table), torch.from_numpy(case.ids)
+    return lambda: torch.index_select(table, 0, ids).numpy()
+
+
+def _group_by(case: Case) -> Callable[[], Any]:
+    ids = torch.from_numpy(case.ids)
+    return lambda: torch.argsort(ids, stable=True).numpy()
+
+
+def _top_k(case: Case) -> Callable[[], Any]:
+    x = _values(case)
+    return lambda: x.topk(CHOICES, 1).values.numpy()
+
+
+def _moe(case: Case) -> Callable[[], Any]:
+    """A loop over experts."""
+    x = _values(case)
+    scores, gate, up, down = map(torch.from_numpy, case.experts)
+
+    def call() -> Any:
+        best, chosen = scores.topk(CHOICES, 1)
+        shares, out = best.softmax(1), torch.zeros_like(x)
+        for expert in range(EXPERTS):
+            rows, choice = torch.where(chosen == expert)
+            own = x[rows]
+            inner = torch.nn.functional.silu(own @ gate[expert]) * (own @ up[expert])
+            out.index_add_(0, rows, shares[rows, choice, None] * (inner @ down[expert]))
+        return out.numpy()
+
+    return call
 
 
 def _product(case: Case) -> Callable[[], Any]:
@@ -63,6 +96,10 @@ OPERATIONS = {
     "mean": _reduced("mean"),
     "layer_norm": _layer_norm,
     "to_padded": _to_padded,
+    "lookup": _lookup,
+    "group_by": _group_by,
+    "top_k": _top_k,
+    "moe": _moe,
     "x @ w": _product,
     "x * 2 + 1": _affine,
     "attention": attention,
