@@ -21,8 +21,10 @@ FOLDER = ROOT / "benchmarks"
 def operations(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """`benchmarks/operations.py` as a module."""
     monkeypatch.syspath_prepend(FOLDER)
+    import common
     import operations
 
+    monkeypatch.setattr(common, "_WARM", 0)
     return operations
 
 

@@ -51,7 +51,7 @@ class TensorBuffer(Buffer):
 
     def __init__(self, tensor: Dense) -> None:
         super().__init__(storage.peek(tensor))
-        self.tensor = tensor
+        self.tensor = tensor if tensor.requires_grad else tensor.detach()  # which `unsqueeze_` and others do not reach
 
     def given(self, library: str) -> Dense:
         """The tensor, or one of the same memory."""

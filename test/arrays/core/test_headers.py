@@ -86,3 +86,17 @@ def test_of_results(change: str) -> None:
     for array in (y.values, y.stored.values):
         CHANGES[change](array)
     assert looks(y) == expected
+
+
+@pytest.mark.parametrize("change", ["unsqueeze_(0)", "t_()", "resize_(2)", "set_()", "data"])
+def test_of_tensors(change: str) -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    values, offsets = torch.arange(10.0).reshape(10, 1), torch.tensor([0, 3, 3, 10])
+    x = rg.from_offsets(values, offsets)
+    expected = [x.tolist(), x.values.tolist(), x.sum(1).tolist(), (x * 2).tolist()]
+    if change == "data":
+        values.data = torch.zeros(1)
+    else:
+        name, _, argument = change.rstrip(")").partition("(")
+        getattr(values, name)(*map(int, argument))
+    assert [x.tolist(), x.values.tolist(), x.sum(1).tolist(), (x * 2).tolist()] == expected
