@@ -39,7 +39,7 @@ func.func private @f(memref<3x4xf32, #ragged.layout<"dr">>)
 // -----
 
 // Facts are of the dialect.
-// expected-error@+1 {{'func.func' op expected attributes among [ragged.divisible_by, ragged.max_length] on argument 0, got 'ragged.max'}}
+// expected-error@+1 {{'func.func' op expected attributes among [ragged.divisible_by, ragged.max_length, ragged.sharded] on argument 0, got 'ragged.max'}}
 func.func private @f(tensor<3x?xf32, #ragged.layout<"dr">> {ragged.max = 3 : i64})
 
 // -----

@@ -258,9 +258,9 @@ class Array:
         """Converted."""
         return self._later(lambda: self.host.astype(dtype), dtype)
 
-    def view(self, kind: type[Array]) -> Array:
+    def view(self, kind: type[Array] | None = None) -> Array:
         """The same memory."""
-        return kind(self.cupy, self.host, self.data.device_id, self.data.mem)
+        return (kind or type(self))(self.cupy, self.host, self.data.device_id, self.data.mem)
 
     def __sub__(self, other: Array) -> Array:
         """Differences of equal shapes."""
