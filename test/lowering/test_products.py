@@ -106,6 +106,17 @@ def test_both_extents_are_ragged() -> None:
         np.testing.assert_allclose(sums, scores @ other, atol=1e-2, rtol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_more_rows_than_a_strip(dtype: Any) -> None:
+    """Sums over components, of more rows and more products than stay in the second cache."""
+    rng, lengths = np.random.default_rng(0), (300, 0, 3)
+    x, y = (rng.standard_normal((sum(lengths), width)).astype(dtype) for width in (1100, 33))
+    parts = [np.split(a, np.cumsum(lengths)[:-1]) for a in (x, y)]
+    got = rg.transposed_matmul(rg.from_lengths(x, lengths), rg.from_lengths(y, lengths))
+    expected = [a.T.astype(np.float64) @ b for a, b in zip(*parts, strict=True)]
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_ragged_sums() -> None:
     x, y = values(300, 11, dtype=np.float32), values(300, 40, dtype=np.float32)
     given = [rg.from_offsets(part, OFFSETS) for part in (x, y)]
