@@ -35,9 +35,14 @@ def test_large_weights_go_to_blas(dtype: str) -> None:
     assert got.shape == (3, None, 2, 33000)
     assert not got.values.flags.writeable
     assert_components(got, [c @ w for c in components(x)])
+    w, many = w[:, :64].copy(), array((1000, 0, 1100), (2, 4), dtype)
+    before = rg.compilations()
+    assert_components(x @ w, [c @ w for c in components(x)])  # few rows
+    assert rg.compilations() == before
+    assert_components(many @ w, [c @ w for c in components(many)])
+    assert rg.compilations() == before + 1
     w = w[:, :6].copy()
     got = x @ w
-    assert_components(got, [c @ w for c in components(x)])
     np.testing.assert_allclose(rg.jit(lambda x, w: x @ w)(x, w).values, got.values, 1e-5, 1e-5)
     for other in (w.astype("f8" if dtype == "f4" else "f4"), w[:, 0], [list(row) for row in w]):
         assert_components(rg.matmul(x, np.asarray(other)), [c @ np.asarray(other) for c in components(x)])
