@@ -10,7 +10,7 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.generic import filled
 from ragged_dialect.ir.match import defining_op, view_of
 from ragged_dialect.ir.walk import ops_in
-from ragged_dialect.iteration import analyze, is_compute
+from ragged_dialect.iteration import Iteration, analyze, is_compute
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.traits import int_attr
@@ -120,7 +120,8 @@ class _Function:
             return
         if _waits(op):
             return
-        given = [v if self._is_whole(op, k, v) else self._part(v, op) for k, v in enumerate(op.operands)]
+        meets = self._meeting(op)
+        given = [self._part(value, op) if number in meets else value for number, value in enumerate(op.operands)]
         made = op.clone().operation
         for number, value in enumerate(given):
             made.operands[number] = value
@@ -128,27 +129,27 @@ class _Function:
             new.set_type(self._part_type(old.type, op))
             self.parts[old] = new
 
-    def _is_whole(self, op: ir.Operation, number: int, value: ir.Value) -> bool:
-        """Whether an op takes an operand as it is. PassFailure for an op that does not keep the ranks apart."""
-        if op.name in _BELOW or op.name in _APART or op.name == "ragged.empty":
-            if op.name in _BELOW and int_attr(op, _BELOW[op.name]) == 0:
-                raise _refused(op, "ranks that are apart", f"'{op.name}' of the leading dim")
-            return not is_tensor(value.type)
+    def _meeting(self, op: ir.Operation) -> set[int]:
+        """The operands that an op takes a part of; others it takes whole. PassFailure for an op that does not keep
+        the ranks apart."""
+        tensors = [number for number, value in enumerate(op.operands) if is_tensor(value.type)]
+        if op.name in _BELOW and int_attr(op, _BELOW[op.name]) == 0:
+            raise _refused(op, "ranks that are apart", f"'{op.name}' of the leading dim")
+        if op.name in (*_BELOW, *_APART, "ragged.empty"):
+            return set(tensors)
         if not is_compute(op):
             raise _refused(op, "an op that keeps ranks apart", f"'{op.name}'")
-        if not is_tensor(value.type):
-            return True
-        loop = self._leading_loop(op)
-        loops = analyze(op).accesses[number].loops
-        if loop in loops[1:]:
-            raise _refused(
-                op, "ranks that are apart", f"'{op.name}', which takes the leading dim for dim {loops.index(loop, 1)}"
-            )
-        return loops[:1] != (loop,)
-
-    def _leading_loop(self, op: ir.Operation) -> int:
-        """The loop over the leading dim of what is sharded, of a compute op whose turns are apart."""
         found = analyze(op)
+        loop = self._leading_loop(op, found)
+        for number in tensors:
+            loops = found.accesses[number].loops
+            if loop in loops[1:]:
+                dim = loops.index(loop, 1)
+                raise _refused(op, "ranks that are apart", f"'{op.name}', which takes the leading dim for dim {dim}")
+        return {number for number in tensors if found.accesses[number].loops[:1] == (loop,)}
+
+    def _leading_loop(self, op: ir.Operation, found: Iteration) -> int:
+        """The loop over the leading dim of what is sharded, of a compute op whose turns are apart."""
         loops = {found.accesses[k].loops[0] for k, value in enumerate(op.operands) if value in self.parts}
         (loop,) = loops if len(loops) == 1 else (None,)
         softmax = op.name == "linalg.softmax" and ir.IntegerAttr(op.attributes["dimension"]).value == 0

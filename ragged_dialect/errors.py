@@ -122,7 +122,7 @@ def place_of(error: BaseException, own: bool = True, by: object = None) -> str:
             continue
         foreign = foreign if is_own else 1
         places = [*(places[:foreign] if is_own else []), f"{basename(frame.f_code.co_filename)}:{line}"]
-    code = getattr(getattr(error, "by", by), "__code__", None)
+    code = getattr(vars(error).get("by", by), "__code__", None)
     if not foreign and code is not None:
         places = [f"{basename(code.co_filename)}:{code.co_firstlineno}"]
     return f" ({', through '.join(places)})" if places else ""
