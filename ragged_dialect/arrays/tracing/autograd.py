@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import RecordedBuffer, TensorBuffer, buffer_of
@@ -28,6 +28,9 @@ from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_s
 from ragged_dialect.arrays.tracing.plan import Result
 from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.tensor import Tensor
+
+Context: TypeAlias = Any
+"""What PyTorch keeps of a call for the way back."""
 
 
 def recorded(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:
@@ -71,7 +74,7 @@ class RecordedProgram:
                 results[k] = _with_tensor(results[k], _tensor(leaves[at]).view(results[k].buffer.shape))
         return results
 
-    def forward(self, ctx: Any, leaves: Leaves, results: list[ArrayLike], tensors: Sequence[Dense]) -> Any:
+    def forward(self, ctx: Context, leaves: Leaves, results: list[ArrayLike], tensors: Sequence[Dense]) -> Any:
         """The tensors of the results; what the backward program needs is saved."""
         results += self._program(without_gradients(leaves))
         floats = [results[k] for k in self._floats]
@@ -81,7 +84,7 @@ class RecordedProgram:
         ctx.results = [_maker(results[k], self._results[k].spec) for k in self._floats]
         return tuple(_tensor(result) for result in floats)
 
-    def backward(self, ctx: Any, cotangents: Sequence[Dense]) -> Any:
+    def backward(self, ctx: Context, cotangents: Sequence[Dense]) -> Any:
         """A gradient for every tensor; None for those that need none."""
         saved = iter(ctx.saved_tensors)
         leaves = [leaf(next(saved)) if callable(leaf) else leaf for leaf in ctx.leaves]
@@ -110,19 +113,24 @@ class _Pull(Function):
         return program(call.leaves)
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
-        given, cotangents = tensors[: self._count], tensors[self._count :]
-
-        def run(*arguments: Tensor) -> list[ArrayLike]:
-            results, _ = flatten(self._of(list(arguments)))
+        def run(given: list[Tensor]) -> list[ArrayLike]:
+            results, _ = flatten(self._of(given))
             return [results[k] for k in self._floats]
 
-        made = Recorded(self._name, run, given, self.active)
-        return made.pulled(cotangents)
+        return pulled(self._name, run, tensors[: self._count], self.active, tensors[self._count :])
 
     def check(self, leaves: Leaves, cotangents: Sequence[Dense]) -> None:
         """PassError where there is no derivative: nothing is compiled."""
         with trace_function(self._name, [*leaves, *cotangents], self._body):
             pass
+
+
+def pulled(
+    name: str, of: Traceable, given: Sequence[Tensor], active: Sequence[int], cotangents: Sequence[Tensor]
+) -> list[Tensor]:
+    """The gradients of traced code by some of its arguments, of cotangents of its results. PassError for an operation
+    without a derivative."""
+    return Recorded(name, lambda *arguments: of(list(arguments)), given, active).pulled(cotangents)
 
 
 @functools.cache
@@ -133,11 +141,11 @@ def _node() -> Any:
         """A program as a node of the graph."""
 
         @staticmethod
-        def forward(ctx: Any, program: RecordedProgram, leaves: Any, results: Dense, *tensors: Dense) -> Any:
+        def forward(ctx: Context, program: RecordedProgram, leaves: Any, results: Dense, *tensors: Dense) -> Any:
             return program.forward(ctx, leaves, results, tensors)
 
         @staticmethod
-        def backward(ctx: Any, *cotangents: Dense) -> Any:
+        def backward(ctx: Context, *cotangents: Dense) -> Any:
             return (None, None, None, *ctx.program.backward(ctx, cotangents))
 
     return RaggedProgram

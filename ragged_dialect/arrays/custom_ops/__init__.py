@@ -1,0 +1,1 @@
+"""Functions of arrays as custom ops of PyTorch."""

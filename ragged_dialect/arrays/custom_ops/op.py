@@ -1,0 +1,271 @@
+"""`torch_op`: a function of arrays as a custom op of PyTorch's."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.convert.optional import optional
+from ragged_dialect.arrays.core.spec import DType, Spec, spec
+from ragged_dialect.arrays.core.storage import ArrayLike, Body, Dense
+from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
+from ragged_dialect.arrays.custom_ops.parameters import (
+    Parameter,
+    check_layout,
+    is_float,
+    parameters,
+    structure,
+    without_values,
+)
+from ragged_dialect.arrays.tracing.autograd import Context, pulled
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, layout_of, shape_of
+from ragged_dialect.arrays.tracing.function import as_tensor, trace_function
+from ragged_dialect.arrays.tracing.guards import structure_at
+from ragged_dialect.arrays.tracing.jit import JitFunction
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.compiler.extents import Size, extents_of, result_extents
+from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_list
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result: its type, and where its tensors are, among what the op returns or, as -1 - number, among what it takes.
+    Values are always returned."""
+
+    spec: Spec
+    values: int
+    vectors: tuple[int, ...]
+
+    def own(self, taken: Sequence[ArrayLike], returned: Sequence[ArrayLike]) -> tuple[ArrayLike, ...]:
+        """The tensors of a call."""
+        return returned[self.values], *(returned[at] if at >= 0 else taken[-1 - at] for at in self.vectors)
+
+
+class TorchOp:
+    """A custom op. Calls take the tensors of the arguments and give those of the results. `like` has, for what is known
+    to be shaped like arguments, the number of one for each result."""
+
+    def __init__(self, name: str, function: Body, taken: Sequence[Parameter], like: Sequence[int] = ()) -> None:
+        self.name = name
+        self._function = function
+        self._taken = taken
+        self._symbol = re.sub(r"\W", "_", name)
+        self._run = JitFunction(lambda *arguments: self._parts(arguments)[0], (), None, None)
+        self._gradients: dict[tuple[int, ...], TorchOp] = {}
+        examples = [parameter.example for parameter in taken]
+        with trace_function(self._symbol, examples, self._recorded) as traced:
+            self._dtypes = [_torch_dtype(plan.spec.dtype) for plan in traced.plans]
+            self._sources = [source for item in traced.trace.wanted for source in self._sources_of(traced.trace, item)]
+            if like:
+                self._sources = list(range(sum(len(parameter.names) for parameter in taken)))
+                known = {r.values: (taken[at].first, len(r.spec.layout.axes)) for r, at in zip(self._results, like)}
+                self._extents = extents_of([known[number] for number in range(len(known))])
+            else:
+                self._extents = result_extents(traced.trace.module)
+        self._floats = {r.values: r for r in reversed(self._results) if is_float(r.spec)}
+        self._op = self._registered()
+
+    def __call__(self, *tensors: Dense) -> ArrayLike:
+        """The results of a call, in the containers that the function returns them in: of a dense one a tensor, of a
+        ragged one a tuple of its values and its offsets."""
+        returned = _several(self._op(*tensors))
+        results = [r.own(tensors, returned) if r.vectors else returned[r.values] for r in self._results]
+        return results[0] if self._tree is None else unflatten(self._tree, results)
+
+    # The function ----------------------------------------------------------------------------------
+
+    def _recorded(self, arguments: list[Tensor]) -> list[Tensor]:
+        tensors, self._results, self._tree = self._parts(arguments)
+        return tensors
+
+    def _parts(self, arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[Result], Tree]:
+        """The function on tracers: the tensors that its results are made of, each once, and how they are."""
+        trace = arguments[0].trace
+        found, tree = flatten(self._function(*arguments))
+        made = {v: -1 - k for k, v in enumerate(_tensors(arguments)) if v is not None}
+        tensors: list[Tensor] = []
+
+        def place(value: ir.Value, dtype: DType, axes: Sequence[Axis]) -> int:
+            if value not in made:
+                plain = tuple(axis if isinstance(axis, PlainAxis) else PlainAxis(None) for axis in axes)
+                made[value] = len(tensors)
+                tensors.append(Tensor(trace, value, dtype, plain))
+            return made[value]
+
+        results: list[Result] = []
+        for number, item in enumerate(found):
+            result = contiguous(as_tensor(trace, item))
+            known = spec(layout_of(result.axes), shape_of(result.axes).shape, result.dtype, library="torch")
+            check_layout(f"{self.name}: result {number}", known)
+            values = place(result.storage, result.dtype, result.axes)
+            nested = [axis.root for axis in result.axes if isinstance(axis, NestedAxis)]
+            vectors = [place(v, np.dtype(np.int64), [PlainAxis(None)]) for axis in nested for v in axis.vectors]
+            results.append(Result(known, values, tuple(vectors)))
+        return tensors, results, tree
+
+    def _sources_of(self, trace: Trace, item: int | Origin) -> list[int | tuple[int, ...]]:
+        """Of an argument of the program: the tensors of a call that it is, or the shapes of an array that the function
+        holds on to."""
+        leaf = item.leaf if isinstance(item, Origin) else item
+        if leaf >= len(self._taken):
+            held = trace.captured[leaf - len(self._taken)]
+            if isinstance(item, Origin):
+                return [vector.shape for vector in structure_at([held], Origin(0, item.dim, item.derived)).vectors]
+            return [held.array.shape if isinstance(held, DenseLeaf) else held.buffer.shape]
+        parameter = self._taken[leaf]
+        if not isinstance(item, Origin):
+            return [parameter.first]
+        axis, _ = parameter.spec.layout.locate(item.dim)
+        before = 1 + sum(len(letters) - 1 for letters in parameter.letters[:axis])
+        return [parameter.first + before + level for level in range(len(parameter.letters[axis]) - 1)]
+
+    # What PyTorch calls ----------------------------------------------------------------------------
+
+    def _registered(self) -> ArrayLike:
+        """The op of PyTorch's."""
+        library = _torch().library
+        taken = ", ".join(part for parameter in self._taken for part in parameter.schema)
+        schema = f"({taken}) -> ({', '.join('Tensor' for _ in self._dtypes)})"
+        made = library.custom_op(self.name, self._computed, mutates_args=(), schema=schema)
+        made.register_fake(self._faked)
+        if self._floats and any(is_float(parameter.spec) for parameter in self._taken):
+            made.register_autograd(self._backward, setup_context=self._kept)
+        return made
+
+    def _computed(self, *flat: ArrayLike) -> ArrayLike:
+        """The tensors of a call."""
+        made = self._run(*(parameter.leaf(self.name, flat) for parameter in self._taken))
+        return tuple(made) if len(made) > 1 else made[0]
+
+    def _faked(self, *flat: ArrayLike) -> ArrayLike:
+        """Tensors like those of a call, without elements."""
+        torch = _torch()
+        for parameter in self._taken:
+            parameter.check_extents(self.name, flat)
+        taken = [x.shape if isinstance(x, torch.Tensor) else () for x in flat]
+        found = self._shapes(taken, lambda: torch.library.get_ctx().new_dynamic_size())
+        device = next(x.device for x in flat if isinstance(x, torch.Tensor))
+        made = [torch.empty(shape, dtype=d, device=device) for shape, d in zip(found, self._dtypes, strict=True)]
+        return tuple(made) if len(made) > 1 else made[0]
+
+    def _kept(self, ctx: Context, inputs: Sequence[ArrayLike], output: ArrayLike) -> None:
+        """Keep the arguments, and what says how results are nested. PassError for a function without a derivative."""
+        returned = _several(output)
+        ctx.numbers = [None if isinstance(x, _torch().Tensor) else x for x in inputs]
+        vectors = [part for result in self._floats.values() for part in result.own(inputs, returned)[1:]]
+        ctx.save_for_backward(*(x for x, n in zip(inputs, ctx.numbers, strict=True) if n is None), *vectors)
+        self._gradient(self._active(ctx))
+
+    def _backward(self, ctx: Context, *cotangents: Dense) -> ArrayLike:
+        """A gradient for every tensor that needs one."""
+        saved = iter(ctx.saved_tensors)
+        flat = [next(saved) if number is None else number for number in ctx.numbers]
+        given = list(flat)
+        for number, result in self._floats.items():
+            given += [cotangents[number], *(next(saved) for _ in result.vectors)]
+        active = self._active(ctx)
+        gradients: list[ArrayLike] = [None] * len(flat)
+        op = self._gradient(active)
+        returned = _several(op._op(*given))
+        for leaf, result in zip(active, op._results, strict=True):
+            gradients[self._taken[leaf].first] = returned[result.values]
+        return tuple(gradients)
+
+    def _active(self, ctx: Context) -> tuple[int, ...]:
+        """The arguments by which there are gradients."""
+        needed = ctx.needs_input_grad
+        return tuple(k for k, p in enumerate(self._taken) if is_float(p.spec) and needed[p.first])
+
+    def _gradient(self, active: tuple[int, ...]) -> TorchOp:
+        """The op of the gradients by some arguments: of the arguments and of cotangents of results of floats."""
+        if active not in self._gradients:
+            count = len(self._taken)
+            kept = list(self._floats)
+            which = [next(k for k, r in enumerate(self._results) if r.values == number) for number in kept]
+
+            def gradients(*arguments: Tensor) -> ArrayLike:
+                def run(tensors: list[Tensor]) -> list[ArrayLike]:
+                    found, _ = flatten(self._function(*tensors))
+                    return [contiguous(as_tensor(tensors[0].trace, found[k])) for k in which]
+
+                return pulled(self.name, run, arguments[:count], active, arguments[count:])
+
+            names = [f"cotangent{k}" for k in which]
+            examples = [self._example(self._results[k]) for k in which]
+            taken = [*self._taken, *parameters(self.name, names, examples, self._taken)]
+            suffix = "".join(f"_{self._taken[leaf].name}" for leaf in active)
+            self._gradients[active] = TorchOp(f"{self.name}_gradient{suffix}", gradients, taken, active)
+        return self._gradients[active]
+
+    def _example(self, result: Result) -> Leaf:
+        """A cotangent of a result for the examples. Of structures that are computed nothing is known."""
+        found = self._shapes([shape for parameter in self._taken for shape in parameter.shapes], lambda: 1)
+        taken: Sequence[ArrayLike] = [vector for parameter in self._taken for vector in (None, *parameter.vectors)]
+        vectors = (taken[-1 - at] if at < 0 else np.zeros(found[at], np.int64) for at in result.vectors)
+        letters = result.spec.layout.axes
+        axes = [structure(self.name, own, list(islice(vectors, len(own) - 1))) for own in letters]
+        return without_values(result.spec, found[result.values], axes)
+
+    def _shapes(self, taken: Sequence[Sequence[Size]], unknown: Callable[[], Size]) -> list[list[Size]]:
+        """The shapes of what is returned, by those of what is taken."""
+        return self._extents.at([taken[at] if isinstance(at, int) else at for at in self._sources], unknown)
+
+
+def torch_op(name: str, function: Body, *examples: ArrayLike) -> TorchOp:
+    """A function of arrays as a custom op of PyTorch's, for `torch.compile`, `torch.export` and whatever else sees
+    tensors only: with a rule for the shapes of its results, and with its gradients, which are custom ops too.
+
+    `name` is `namespace::name`, `function` what `rg.jit` takes, with positional arguments; `examples` are arguments
+    like those of calls, arrays, tensors or numbers: their dtypes, layouts and the extents of their plain dims, but for
+    the first dim of a tensor, are what the op is for. Calls take a tensor for each dense argument, and for a ragged
+    one its values and then its offsets, and give results likewise. Lengths are no part of what is compiled.
+
+    ArgumentError for a name of another form, for layouts that are more than offsets, and in calls for other dtypes and
+    extents; RuntimeCheckError in calls for offsets that do not fit; PassError for a function without a derivative, in
+    calls with what requires a gradient; MissingPackageError without PyTorch.
+
+    >>> pooled = rg.torch_op("mine::pooled", lambda x: rg.softmax(x, 1).sum(1), rg.from_lengths(torch.rand(3, 8), [3]))
+    >>> torch.compile(lambda values, offsets: pooled(values, offsets) * 2, fullgraph=True)(x.values, x.offsets)"""
+    if not re.fullmatch(r"[A-Za-z_]\w*::[A-Za-z_]\w*", str(name)):
+        raise ArgumentError(f"torch_op: expected a name like 'namespace::name', got {name!r}")
+    leaves = [simple_leaf(name, example) for example in examples]
+    if all(leaf_spec(leaf).weak for leaf in leaves):
+        raise ArgumentError(f"{name}: expected an array among the examples, got none")
+    names = list(inspect.signature(JitFunction(function, (), None, None)).parameters)
+    if len(names) != len(leaves):
+        names = [f"x{k}" for k in range(len(leaves))]
+    return TorchOp(name, function, parameters(name, names, leaves))
+
+
+def _tensors(arguments: Sequence[Tensor]) -> list[ir.Value | None]:
+    """The vectors among the tensors that arguments are made of, None for the others."""
+    found: list[ir.Value | None] = []
+    for x in arguments:
+        found += [None, *(v for axis in x.axes if isinstance(axis, NestedAxis) for v in axis.vectors)]
+    return found
+
+
+def _several(returned: object) -> Sequence[ArrayLike]:
+    """What an op returns, which is a tensor where it is one."""
+    return returned if is_list(returned) else (returned,)
+
+
+def _torch_dtype(dtype: DType) -> ArrayLike:
+    return getattr(_torch(), dtype.name)
+
+
+def _torch() -> ArrayLike:
+    return optional("torch", "torch_op")
+
+
+__all__ = ["TorchOp", "torch_op"]
