@@ -21,13 +21,13 @@ Cases: TypeAlias = Iterator[Case]
 
 
 def first(count: Mixed, bad: Callable[[ir.Value], ir.Value]) -> ir.Value:
-    """The first i below `count` with bad(i), or -1."""
+    """The first i below `count` with bad(i), or -1: the smallest, of unsigned numbers, in any order."""
+    none = build.value(-1)
 
     def body(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-        fresh = arith.andi(build.less(state[0], 0), bad(i))
-        return [arith.select(fresh, i, state[0])]
+        return [arith.minui(state[0], arith.select(bad(i), i, none))]
 
-    return flow.for_loop(count, [build.value(-1)], body, fold="search")[0]
+    return flow.for_loop(count, [none], body, fold="search")[0]
 
 
 def _component(

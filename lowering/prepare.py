@@ -13,6 +13,7 @@ from ragged_dialect.dialect import Ragged
 from ragged_dialect.erasing import is_erased, no_value
 from ragged_dialect.errors import kind_of
 from ragged_dialect.ir import shapes
+from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.iteration import MAPPING
 from ragged_dialect.lowering.decompose import decompose_softmax
@@ -62,6 +63,15 @@ def _require_new(made: object, results: Sequence[ir.Value]) -> Sequence[ir.Value
     return values
 
 
+def _require_valid(op: ir.Operation) -> None:
+    """TypeError for IR of an expansion that does not verify."""
+    try:
+        op.verify()
+    except ir.MLIRError as error:
+        said = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
+        raise TypeError(f"expected valid IR from the expansion, got: {said}") from None
+
+
 def expand_foreign(module: ir.Operation) -> None:
     """Replace the ops of plug-ins by what their `EXPANSIONS` make of them. PassFailure for an op without one."""
     foreign = {name for name, kind in OPS.items() if kind._dialect_obj is not Ragged}
@@ -82,6 +92,8 @@ def expand_foreign(module: ir.Operation) -> None:
                 made = _require_new(made, results)
             for old, new in zip(results, made, strict=True):
                 old.replace_all_uses_with(shapes.cast(new, old.type) if is_tensor(old.type) else new)
+            with faults_at(op, expansions[name]):
+                _require_valid(enclosing(op))
         op.erase()
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from ragged_dialect._mlir import Op, ir
 from ragged_dialect.erasing import foreign, grave, is_erased
-from ragged_dialect.errors import PassError, RaggedError, is_own, kind_of, told
+from ragged_dialect.errors import PassError, RaggedError, is_own, kind_of, place_of, told
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -51,8 +51,12 @@ def faults_at(op: ir.Operation, by: object = None, erases: bool = False) -> Gene
             yield
             if not erases and is_erased(op):
                 raise TypeError(f"expected '{name}' to be left where it is, got it erased")
-    except (PassFailure, RaggedError, FaultAt, KeyboardInterrupt):
+    except (PassFailure, FaultAt, KeyboardInterrupt):
         raise
+    except RaggedError as error:
+        if by is None or is_own(by):
+            raise
+        raise FaultAt(error, name, location, by) from error
     except BaseException as error:
         raise FaultAt(error, name, location, by) from error
 
@@ -83,7 +87,7 @@ class RaggedPass:
 
     def run(self, op: ir.Operation) -> None:
         """Transform `op` in place; raise PassFailure to fail."""
-        raise NotImplementedError
+        raise NotImplementedError(f"expected a method `run` of '{self.name}', got none")
 
     def succeeds_on(self, op: ir.Operation) -> bool:
         """Run on an op; failures become diagnostics."""
@@ -96,7 +100,8 @@ class RaggedPass:
             failure.op.location.emit_error(str(failure))
             return False
         except RaggedError as error:
-            op.location.emit_error(f"{self.name}: {error}")
+            place = "" if is_own(type(self)) else place_of(error, own=False)
+            op.location.emit_error(f"{self.name}: {error}{place}")
             return False
         return True
 

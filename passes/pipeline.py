@@ -11,7 +11,8 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import get_args, get_type_hints
+from types import UnionType
+from typing import Union, get_args, get_origin, get_type_hints
 
 from ragged_dialect import extensions, plugins
 from ragged_dialect._mlir import ir, passmanager, register_carried_passes
@@ -191,7 +192,7 @@ def _values(owner: str, types: Mapping[str, type], options: Sequence[Option]) ->
 
 
 def _value(option: Option, type_: type[int | str]) -> int | str:
-    kinds = get_args(type_) or (type_,)
+    kinds = get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
     if bool in kinds:
         value = _TRUE.get(option.value or "true")
         if value is None:

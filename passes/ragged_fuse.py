@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.match import enclosing, made_by
+from ragged_dialect.ir.match import bit_width, enclosing, made_by
 from ragged_dialect.iteration import MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.loop_nest import FusedNest, Operand, inline, join, write
@@ -19,6 +19,12 @@ from ragged_dialect.types import is_ragged, shape_of
 _STRUCTURAL = frozenset(f"ragged.{name}" for name in ("assert_conform", "empty", "lengths", "max_length", "total")) | {
     "tensor.dim"
 }
+_CHEAP = frozenset(
+    ("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "arith.cmpf", "arith.maximumf", "arith.minimumf",
+     "arith.addi", "arith.subi", "arith.muli", "arith.cmpi", "arith.maxsi", "arith.minsi", "arith.andi", "arith.ori",
+     "arith.xori", "arith.select", "arith.constant", "arith.extf", "arith.truncf", "arith.extsi", "arith.sitofp")
+)  # fmt: skip
+"""What takes less time than reading an operand from memory."""
 _REACH = 64
 """How many ops two nests that become one may be apart."""
 
@@ -43,7 +49,9 @@ class RaggedFuse(RaggedPass):
 
     A producer goes into its consumer when nothing else uses its values, its loops are all
     parallel, and no element is computed twice: broadcasts, fills, transposes and copies go into
-    anything, other ops only where the consumer runs over each element once. Uses of the structure
+    anything, other ops only where the consumer runs over each element once. A few additions, products, comparisons
+    and the like are computed by each of several consumers, where that moves fewer bytes than storing their results
+    does. Uses of the structure
     alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two nests
     join when they read one tensor over all their loops and neither needs the other; of dense tensors
     `linalg.generic` ops fuse alike, but do not join. Matmuls and softmax keep their names. An elementwise op that
@@ -77,7 +85,7 @@ class _Block:
         self.block = block
         self.max_ops = max_ops
         self.ops = [op.operation for op in block.operations]
-        self.place = {op: number for number, op in enumerate(self.ops)}
+        self.place: dict[ir.Operation, int] = {}
         self.nests: dict[ir.Operation, FusedNest] = {}
         self.sources: dict[ir.Value, ir.Value] = {}
 
@@ -85,6 +93,10 @@ class _Block:
         """Fuse producers into consumers, then join nests, then write what changed."""
         for op in self.ops:
             _use_source(op, self.sources)
+        for op in reversed(self.ops):
+            self._copy(op)
+        self.ops = [op.operation for op in self.block.operations]
+        self.place = {op: number for number, op in enumerate(self.ops)}
         for op in self.ops:
             self._fuse_into(op)
         if siblings:
@@ -94,13 +106,38 @@ class _Block:
             if nest.absorbed or len(nest.roots) > 1:
                 self._write(op, nest)
 
-    def _fuse_into(self, op: ir.Operation) -> None:
-        if not (touches_ragged(op) or op.name == "linalg.generic") or whole_value(op) or MAPPING in op.attributes:
+    def _copy(self, op: ir.Operation) -> None:
+        """Give each consumer of a cheap op an op of its own to take in."""
+        if len(op.results) != 1:
             return
-        try:
-            nest = FusedNest.of(op)
-        except LayoutError:
-            nest = None
+        value = op.results[0]
+        users = list(dict.fromkeys(use.owner.operation for use in value.uses))
+        if len(users) < 2 or any(user.block != self.block for user in users):
+            return
+        nest = _nest(op)
+        if (
+            nest is None
+            or any(step.name not in _CHEAP for step in nest.steps)
+            or not _moves_less(nest, value, len(users))
+        ):
+            return
+        for user in users:
+            consumer = _nest(user)
+            if (
+                consumer is None
+                or inline(consumer, value, nest) is None
+                or len(nest.steps) + len(consumer.steps) > self.max_ops
+            ):
+                return
+        for user in users[1:]:
+            with ir.InsertionPoint(op):
+                own = op.clone()
+            for number, operand in enumerate(user.operands):
+                if operand == value:
+                    user.operands[number] = own.results[0]
+
+    def _fuse_into(self, op: ir.Operation) -> None:
+        nest = _nest(op)
         if nest is None:
             return
         progress = True
@@ -195,6 +232,28 @@ class _Block:
             for empty in dict.fromkeys(empties):
                 if not any(True for _ in empty.result.uses):
                     empty.erase()
+
+
+def _nest(op: ir.Operation) -> FusedNest | None:
+    """The nest of an op that takes part in fusion."""
+    if not (touches_ragged(op) or op.name == "linalg.generic") or whole_value(op) or MAPPING in op.attributes:
+        return None
+    try:
+        return FusedNest.of(op)
+    except LayoutError:
+        return None
+
+
+def _moves_less(nest: FusedNest, value: ir.Value, users: int) -> bool:
+    """Whether fewer bytes are read and written where every user computes a result than where it is stored for them.
+    What a nest reads along some of its loops only stays in cache."""
+    whole = set(range(len(nest.kinds)))
+    read = sum(_bits(x.value) for x in nest.inputs if whole <= set(x.loops))
+    return users * read <= read + (1 + users) * _bits(value)
+
+
+def _bits(value: ir.Value) -> int:
+    return bit_width(ir.ShapedType(value.type).element_type)
 
 
 def _use_source(op: ir.Operation, sources: dict[ir.Value, ir.Value]) -> None:

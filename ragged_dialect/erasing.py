@@ -40,12 +40,14 @@ class Grave:
     """Ops that were erased or detached in a pass."""
 
     def __init__(self) -> None:
-        self._module: ir.Module | None = None
+        self._modules: dict[ir.Context, ir.Module] = {}
         self._detached: list[ir.Operation] = []
 
     def bury(self, op: ir.Operation) -> None:
         """Take an op that has no uses out of its program; it, and what is in it, uses nothing any more."""
-        module = self._module = self._module or _empty(op)
+        module = self._modules.get(op.context)
+        if module is None:
+            module = self._modules[op.context] = _empty(op)
         nothing = next(iter(module.body.operations)).results[0]
         for inner in _nested(op):
             for number in range(len(inner.operands)):
@@ -62,29 +64,36 @@ class Grave:
         """Keep an op that is in no block."""
         self._detached.append(op)
 
+    def let_go(self, op: ir.Operation) -> None:
+        """Keep an op no longer, which is in a block again: whoever erases it there does not ask here."""
+        for number in reversed(range(len(self._detached))):
+            if self._detached[number] == op:
+                del self._detached[number]
+                return
+
     def has(self, op: ir.Operation) -> bool:
         """Whether an op is here."""
         return self.has_buried(op) or (bool(self._detached) and _outermost(op) in self._detached)
 
     def has_buried(self, op: ir.Operation) -> bool:
         """Whether an op was erased."""
-        return self._module is not None and _outermost(op) == self._module.operation
+        return bool(self._modules) and any(_outermost(op) == one.operation for one in self._modules.values())
 
     def used(self) -> str | None:
-        """The name of an op here that a program still uses; such a grave stays for good."""
-        gone = [op for op in self._detached if _is_valid(op) and _parent(op) is None]
-        if self._module is not None:
-            gone += [op.operation for op in list(self._module.body.operations)[1:]]
-        for op in gone:
+        """What of the ops here a program still uses; such a grave stays for good."""
+        gone = [(op, op) for op in self._detached if _is_valid(op) and parent_of(op) is None]
+        for module in self._modules.values():
+            gone += [(op.operation, module.operation) for op in module.body.operations]
+        for op, outer in gone:
             uses = (use for inner in _nested(op) for value in _values(inner) for use in value.uses)
-            if any(not is_within(use.owner.operation, op) for use in uses):
+            if any(not is_within(use.owner.operation, outer) for use in uses):
                 _lost.append(self)
-                return op.name
+                return "an operand of one" if op.name == _NOTHING else f"one of '{op.name}'"
         return None
 
-    def takes(self, op: ir.Operation) -> bool:
-        """Whether an op may be buried here: ops of another context have their own memory."""
-        return self._module is None or self._module.context is op.context
+
+_NOTHING = "builtin.unrealized_conversion_cast"
+"""The op that is an operand of all that is buried."""
 
 
 def _empty(op: ir.Operation) -> ir.Module:
@@ -93,7 +102,7 @@ def _empty(op: ir.Operation) -> ir.Module:
     with op.context, ir.Location.unknown():
         made = ir.Module.create()
         with ir.InsertionPoint(made.body):
-            ir.Operation.create("builtin.unrealized_conversion_cast", results=[ir.IndexType.get()])
+            ir.Operation.create(_NOTHING, results=[ir.IndexType.get()])
     return made
 
 
@@ -126,7 +135,7 @@ def grave() -> Generator[None]:
         ended, _here.grave = _here.grave, None
         used = ended.used()
     if used is not None:
-        raise PassError(f"expected uses of ops that are part of a program, got one of '{used}', which is erased")
+        raise PassError(f"expected uses of ops that are part of a program, got {used}, which is erased")
 
 
 class foreign:
@@ -185,7 +194,7 @@ def is_kept(op: ir.Operation) -> bool:
 def is_within(op: ir.Operation, outer: ir.Operation) -> bool:
     """Whether an op is another one, or in it."""
     while op != outer:
-        parent = _parent(op)
+        parent = parent_of(op)
         if parent is None:
             return False
         op = parent
@@ -193,12 +202,13 @@ def is_within(op: ir.Operation, outer: ir.Operation) -> bool:
 
 
 def _outermost(op: ir.Operation) -> ir.Operation:
-    while (parent := _parent(op)) is not None:
+    while (parent := parent_of(op)) is not None:
         op = parent
     return op
 
 
-def _parent(op: ir.Operation) -> ir.Operation | None:
+def parent_of(op: ir.Operation) -> ir.Operation | None:
+    """The op around an op, None for one that is in no block."""
     try:
         return op.parent.operation if op.parent is not None else None
     except ValueError:  # of the bindings: it is detached
@@ -234,7 +244,7 @@ def no_value(found: object) -> str | None:
         op = (owner.owner if isinstance(owner, ir.Block) else owner).operation
         if is_buried(op):
             return f"one of '{op.name}', which is erased"
-        alone = not isinstance(owner, ir.Block) and _parent(op) is None
+        alone = not isinstance(owner, ir.Block) and parent_of(op) is None
         return f"one of '{op.name}', which is in no block" if alone else None
     except RuntimeError:  # of the bindings: made by the handle that has erased it
         return "one that is erased"
@@ -263,6 +273,12 @@ def check_detached(op: ir.Operation) -> None:
         raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to detach")
 
 
+def check_place(at: ir.InsertionPoint) -> None:
+    """ValueError for an insertion point in what is erased: what is made there is in no program."""
+    if _here.foreign and _here.grave is not None and _here.grave.has_buried(at.block.owner.operation):
+        raise ValueError("expected an insertion point in a program, got one in what is erased")
+
+
 def check_moved(op: ir.Operation, block: ir.Block) -> None:
     """ValueError for an op that must not be moved to a block: no op is in itself, and what is erased stays where it
     is."""
@@ -276,7 +292,7 @@ def check_moved(op: ir.Operation, block: ir.Block) -> None:
 
 def buried(op: ir.Operation) -> bool:
     """Bury an op that code of a plug-in erases; whether it is."""
-    if not _here.foreign or _here.grave is None or not _here.grave.takes(op):
+    if not _here.foreign or _here.grave is None:
         return False
     _here.grave.bury(op)
     return True
@@ -286,3 +302,9 @@ def keep_detached(op: ir.Operation) -> None:
     """Keep an op that code of a plug-in has detached until its pass ends."""
     if _here.foreign and _here.grave is not None:
         _here.grave.keep(op)
+
+
+def let_go(op: ir.Operation) -> None:
+    """Keep a detached op no longer: it is in a block again."""
+    if _here.grave is not None:
+        _here.grave.let_go(op)

@@ -113,13 +113,18 @@ def place_of(error: BaseException, own: bool = True, by: object = None) -> str:
     others = {*stdlib_module_names, "mlir", "torch_mlir"}
     places: list[str] = []
     foreign = 0
+    first = ""
     for frame, line in walk_tb(error.__traceback__):
         module = str(frame.f_globals.get("__name__"))
         root = module.split(".")[0]
         is_own = root == package
         patched = module in (f"{package}.handles", f"{package}.erasing")  # methods of the bindings
-        if root in others or patched or (is_own and not own):
+        if root in others or patched or (is_own and not own) or frame.f_code.co_filename.startswith("<"):
             continue
+        if not is_own:
+            first = first or root
+            if root != first:  # of a package that a plug-in uses
+                continue
         foreign = foreign if is_own else 1
         places = [*(places[:foreign] if is_own else []), f"{basename(frame.f_code.co_filename)}:{line}"]
     code = getattr(vars(error).get("by", by), "__code__", None)

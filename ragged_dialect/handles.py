@@ -29,15 +29,18 @@ def check(ir: ModuleType, library: ModuleType) -> None:
     ir.Block.append = _move_of(ir.Block.append, _appended)
     ir.Block.erase_argument = _erase_argument_of(ir.Block.erase_argument)
     ir.InsertionPoint.insert = _move_of(ir.InsertionPoint.insert, _inserted)
+    ir.InsertionPoint.__enter__ = _enter_of(ir.InsertionPoint.__enter__)
     ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
     ir.Value.replace_all_uses_except = _replace_some_of(ir.Value.replace_all_uses_except)
     ir.Operation.replace_uses_of_with = _replace_own_of(ir.Operation.replace_uses_of_with)
     for items in (library.ir.OpOperandList, library.ir.OpSuccessors):
         items.__setitem__ = _set_item_of(items.__setitem__)
     ir.SymbolTable.erase = ir.SymbolTable.__delitem__ = _erase_symbol_of(ir.SymbolTable.erase)
+    setattr(ir, "SymbolTable", _symbol_table(ir.SymbolTable))
     ir.Location.emit_error = _emit_error_of(ir.Location.emit_error)
     greedy, converting = library.rewrite.PatternRewriter, library.rewrite.ConversionPatternRewriter
-    greedy.erase_op = _rewriter_erase_of(greedy.erase_op)  # in a conversion, uses are replaced later
+    converting.erase_op = greedy.erase_op  # in a conversion, uses are replaced or erased later
+    greedy.erase_op = _rewriter_erase_of(greedy.erase_op)
     for rewriter in (greedy, converting):
         rewriter.replace_op = _replace_of(rewriter.replace_op)
     converter = library.rewrite.TypeConverter
@@ -70,6 +73,9 @@ def _detach_of(detach: Callable[[ir.Operation], ir.OpView]) -> Callable[[Op], ir
 
 
 def _beside(op: Op, other: Op) -> tuple[Op, ir.Block]:
+    for one in (op.operation, other.operation):
+        if erasing.parent_of(one) is None:
+            raise ValueError(f"expected ops that are in a block, got '{one.name}', which is in none")
     return op, other.operation.block
 
 
@@ -91,17 +97,45 @@ def _move_of(
         op, block = place(self, other)
         erasing.check_moved(op.operation, block)
         move(self, other)
+        erasing.let_go(op.operation)
 
     return checked
+
+
+def _enter_of(enter: Callable[[ir.InsertionPoint], object]) -> Callable[[ir.InsertionPoint], object]:
+    def checked(self: ir.InsertionPoint) -> object:
+        erasing.check_place(self)
+        return enter(self)
+
+    return checked
+
+
+def _symbol_table(base: type[ir.SymbolTable]) -> type[ir.SymbolTable]:
+    """The bindings' `insert` leaves an op to its handle, which destroys it where it is."""
+
+    class SymbolTable(base):
+        """Symbols of an op by name."""
+
+        def __init__(self, op: Op) -> None:
+            super().__init__(op.operation)
+            self._body = op.operation.regions[0].blocks[0]
+
+        def insert(self, operation: Op) -> ir.StringAttr:  # pyright: ignore[reportIncompatibleMethodOverride]
+            """Put an op into the table's, with another name where there is one of its."""
+            if erasing.parent_of(operation.operation) is None:
+                self._body.append(operation.operation)
+            return super().insert(operation.operation)
+
+    return SymbolTable
 
 
 def _replace_uses_of(replace: Callable[[ir.Value, ir.Value], None]) -> Callable[[ir.Value, ir.Value], None]:
     """A use that is taken from a value and given to it again is the next one, for ever."""
 
     def checked(self: ir.Value, by: ir.Value) -> None:
+        _require_value(self, by)
         if self == by:
             raise ValueError(f"expected another value in place of {self.get_name()}, got itself")
-        _require_value(self, by)
         replace(self, by)
 
     return checked
@@ -241,6 +275,8 @@ def _replace_of(replace: Callable[[object, ir.Operation, _New], None]) -> Callab
         wanted = len(op.operation.results)
         if len(results) != wanted:
             raise ValueError(f"expected {wanted} values for '{op.operation.name}', got {len(results)}")
+        for old, new in zip(op.operation.results, results, strict=True):
+            _require_value(old, new)
         replace(self, op.operation, by)
 
     return checked

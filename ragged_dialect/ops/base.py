@@ -96,10 +96,12 @@ def unchecked(self: RaggedOp, ask: Checker[Q]) -> None:
 
 
 class _Signature(NamedTuple):
-    """What an `infer` takes: shapes of how many operands (None: of all), and which attributes."""
+    """What an `infer` takes: shapes of how many operands (None: of all), and which attributes; `defaults` are those
+    that are left out where an op has none."""
 
     operands: int | None
     attributes: dict[str, type]
+    defaults: frozenset[str]
 
 
 _READERS: dict[type, Callable[[Op, str], object]] = {int: int_attr, bool: has_unit, str: string_attr}
@@ -114,7 +116,9 @@ def _signature(infer: Callable[..., RaggedShape]) -> _Signature:
     for name, type_ in attributes.items():
         if type_ not in _READERS:
             raise TypeError(f"expected int, bool or str for the attribute '{name}' of infer, got {type_!r}")
-    return _Signature(None if every else count, attributes)
+    given = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.annotation is not bool]
+    defaults = frozenset(p.name for p in given if p.default is not p.empty)
+    return _Signature(None if every else count, attributes, defaults)
 
 
 def unknown_attributes(kind: type[RaggedOp]) -> list[str]:
@@ -133,7 +137,9 @@ def missing_operands(kind: type[RaggedOp]) -> str | None:
 
 def attributes_for(kind: type[RaggedOp], op: Op) -> dict[str, object]:
     """The attributes of an op that `kind.infer` takes."""
-    return {name: _READERS[type_](op, name) for name, type_ in _signature(kind.infer).attributes.items()}
+    known, there = _signature(kind.infer), op.operation.attributes
+    read = {n: type_ for n, type_ in known.attributes.items() if n in there or n not in known.defaults}
+    return {name: _READERS[type_](op, name) for name, type_ in read.items()}
 
 
 def infer_shape(
@@ -144,7 +150,7 @@ def infer_shape(
 ) -> RaggedShape:
     """The shape that an op of a class gives its result; `shape` reads those of operands, and what `infer` does not
     take of `attributes` is left out. LayoutError where the op refuses them."""
-    count, wanted = _signature(kind.infer)
+    count, wanted, _ = _signature(kind.infer)
     taken = {name: value for name, value in attributes.items() if name in wanted}
     numbers = range(len(operands) if count is None else count)
     found = cast(object, kind.infer(*(shape(operands[number]) for number in numbers), **taken))

@@ -41,6 +41,10 @@ def erased(op):
     value = made.results[0]
     made.operation.erase()
     return value
+def two_rows(op):
+    from ragged_dialect._mlir import ir
+    values = list(op.operands) * 2
+    return ir.Operation.create("arith.addf", operands=values[:1], results=[values[0].type]).result
 """
 USE = """func.func @f(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
   %y = wrong.op %x : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
@@ -61,6 +65,13 @@ WRONG_PARTS = {
         "on 'wrong.op': TypeError: expected 'wrong.op' to be left where it is, got it erased ("
     ),
     ("x", "[erased(op)]"): "expected new values from the expansion, got one",
+    ("x", "[two_rows(op)]"): (
+        "in.mlir:2:8: error: internal error in convert-ragged-to-scf on 'wrong.op': "
+        "TypeError: expected valid IR from the expansion, got: "
+    ),
+    ("x", "__import__('ragged_dialect').builders.merge(op.operands[0], dim=7)"): (
+        "in.mlir:2:8: error: internal error in convert-ragged-to-scf on 'wrong.op': LayoutError: expected dim in"
+    ),
     ("x", "op.block.owner.erase()"): "expected an op that no pass is running on, got 'func.func' to erase (wrong.py:",
     ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion, got 2",
 }

@@ -33,6 +33,7 @@ BODIES = {
     ): "ragged-opt: expected types of options of 'wrong-c', got NameError: name",
     ("def __post_init__(self): 1 / 0", "--wrong-c"): "ragged-opt: expected a pass of 'wrong-c', got ZeroDivisionError",
     ("one: float = 1.0", "--wrong-c=one=2"): "expected bool, int or str as type of 'one', got float",
+    ("one: list[int] = ()", "--wrong-c=one=2"): "expected bool, int or str as type of 'one', got list",
     ("one: int = 1", "--wrong-c"): "in.mlir: error: internal error in wrong-c: SystemExit: 3 (wrong.py:9)",
     (
         "one: int = 1",
@@ -153,6 +154,28 @@ USED = {
     "from ragged_dialect._mlir import ir; ir.SymbolTable(op).erase(op)": (
         "ValueError: expected an op that no pass is running on, got 'builtin.module' to erase (wrong.py:5)"
     ),
+    f"\n    from ragged_dialect._mlir import func, ir; g, h = {FIRST}, {FIRST}; g.erase(); b = h.regions[0].blocks[0]\n"
+    "    with ir.InsertionPoint(b): func.FuncOp('k', ([], []), visibility='private')": (
+        "expected an insertion point in a program, got one in what is erased (wrong.py:7)"
+    ),
+    f"n = {FIRST}.regions[0].blocks[0].operations[0]; v = n.clone(); v.operation.move_before(n)": (
+        "expected ops that are in a block, got 'arith.negf', which is in none (wrong.py:5)"
+    ),
+    f"\n    from ragged_dialect._mlir import ir; b = {FIRST}.regions[0].blocks[0]; n = b.operations[0]\n"
+    "    with ir.InsertionPoint(n): n.operation.clone()\n"
+    "    one, other = b.operations[0], b.operations[0]; one.erase(); n.operands[0] = other.operands[0]": (
+        "wrong-e: expected uses of ops that are part of a program, got an operand of one, which is erased"
+    ),
+    f"n = {FIRST}.regions[0].blocks[0].operations[0]; n.results[0].replace_all_uses_with(None)": (
+        "TypeError: expected a value of a program in place of %0, got NoneType (wrong.py:5)"
+    ),
+    "self.__class__ = exec('1 / 0')": "ZeroDivisionError: division by zero (wrong.py:5)",
+    "__import__('numpy').linalg.inv([[0.0]])": "LinAlgError: Singular matrix (wrong.py:5)",
+    "from ragged_dialect import builders; builders.merge(None, dim=7)": "(wrong.py:5",
+    "from ragged_dialect.errors import LayoutError; raise LayoutError('expected x, got y')": (
+        "in.mlir: error: wrong-e: expected x, got y (wrong.py:5)"
+    ),
+    "import os; os._exit(0)": "ragged-opt: expected plug-ins to return, got one that ends the process",
     "raise type('End', (Exception,), {'__str__': lambda self: exit(0)})()": "error in wrong-e: End (wrong.py:5)",
     "import sys; sys.stdout = None": "standard output: expected an open stream, got one that was closed",
 }
@@ -181,6 +204,7 @@ def test_what_is_around_an_op_stays(folder: Path, what: str) -> None:
     ("given", "text"),
     [
         ("anchor = 'func.fnc'", "expected 'wrong-e' to run on an op that is registered, got 'func.fnc'"),
+        ("run = RaggedPass.run", "NotImplementedError: expected a method `run` of 'wrong-e', got none"),
         ("anchor = 3", "expected a pass class of 'wrong-e', got type"),
         ("verified = property(lambda self: 1 / 0)", "expected a pass class of 'wrong-e', got type"),
     ],
@@ -228,6 +252,11 @@ def register(): registry.register("wrong-c", lambda: Wrong)
     [
         ("rewriter.erase_op(found)", "expected an op that has no uses, got 'arith.constant' to erase"),
         ("rewriter.replace_op(found, [])", "expected 1 values for 'arith.constant', got 0"),
+        (
+            "rewriter.replace_op(found, ir.Operation.create('arith.addi', operands=[found.results[0]] * 2, "
+            "results=[found.results[0].type], loc=found.location))",
+            "expected a value of a program in place of %c1_i32, got one of 'arith.addi', which is in no block",
+        ),
     ],
 )
 def test_a_rewrite_that_leaves_uses_without_values(
@@ -239,6 +268,46 @@ def test_a_rewrite_that_leaves_uses_without_values(
     done = opt_process(folder, "f.mlir", "--wrong-c")
     assert done.returncode == 1
     assert text in done.stderr
+
+
+RIGHT = {
+    "detached and put back": """
+    block = FUNCTION.regions[0].blocks[0]
+    dead = block.operations[0].detach_from_parent()
+    ir.InsertionPoint.at_block_begin(block).insert(dead)
+    passmanager.PassManager.parse("builtin.module(func.func(canonicalize))").run(op)
+    assert len(block.operations) == 1""",
+    "lowered in a pass": """
+    from ragged_dialect.passes.pipeline import parse_pipeline
+    from ragged_dialect.passes.running import run_pipeline
+    run_pipeline(op, parse_pipeline("ragged-to-llvm-pipeline", op.context))""",
+    "a symbol put in": """
+    table = ir.SymbolTable(op)
+    with ir.Location.unknown(op.context):
+      name = table.insert(func.FuncOp("f", ([], []), visibility="private"))
+    assert len(op.regions[0].blocks[0].operations) == 2 and name.value == "f_0" and "f_0" in table""",
+    "erased in a conversion": """
+    converter, keep, target = rewrite.TypeConverter(), lambda found: found, rewrite.ConversionTarget(op.context)
+    converter.add_conversion(keep)
+    target.add_illegal_op("arith.negf", "arith.absf")
+    patterns = rewrite.RewritePatternSet(op.context)
+    gone = lambda found, adaptor, converter, rewriter: rewriter.erase_op(found)
+    for kind in (arith.NegFOp, math.AbsFOp):
+      patterns.add_conversion(kind, gone, converter)
+    rewrite.apply_partial_conversion(op, target, patterns.freeze())""",
+}
+
+
+@pytest.mark.parametrize("what", RIGHT)
+def test_what_is_right_is_taken(what: str, folder: Path) -> None:
+    program = "func.func @f(%x: f32) {\n %0 = arith.negf %x : f32\n return }"
+    (folder / "in.mlir").write_text(program)
+    body = RIGHT[what].replace("FUNCTION", FIRST).replace('"arith.negf", "arith.absf"', '"arith.negf"')
+    more = "from ragged_dialect._mlir import arith, func, ir, math, passmanager, rewrite\n"
+    write_pass(folder, body)
+    (folder / "wrong.py").write_text(more + (folder / "wrong.py").read_text())
+    found = opt_process(folder, "in.mlir", "--wrong-e")
+    assert (found.returncode, found.stderr) == (0, "")
 
 
 def test_a_type_converter_keeps_its_functions() -> None:
