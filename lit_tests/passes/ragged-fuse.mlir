@@ -64,3 +64,43 @@ func.func @siblings(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %i: tensor<3xf32>
   %t = linalg.reduce { arith.addf } ins(%q : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
   return %s, %t : tensor<3xf32>, tensor<3xf32>
 }
+
+// Cheap ops are computed by each of their consumers, where that moves fewer bytes than storing their results does.
+// CHECK-LABEL: func.func @cheap
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[I:[a-z0-9]*]]: tensor<3xf32>)
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[X]] : {{.*}}) outs(%[[I]] :
+// CHECK: arith.subf
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[S]] :
+// CHECK: arith.subf
+// CHECK: arith.mulf
+// CHECK: return %[[Y]]
+func.func @cheap(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %i: tensor<3xf32>) -> tensor<3x?xf32, #ragged.layout<"dr">> {
+  %one = arith.constant 1.0 : f32
+  %e = ragged.empty %x : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  %d = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b, i)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%e : tensor<3x?xf32, #ragged.layout<"dr">>) {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.subf %a, %one : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x?xf32, #ragged.layout<"dr">>
+  %s = linalg.reduce { arith.addf } ins(%d : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b)>, affine_map<(b, i) -> (b, i)>], iterator_types = ["parallel", "parallel"]}
+      ins(%d, %s : tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3xf32>) outs(%e : tensor<3x?xf32, #ragged.layout<"dr">>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x?xf32, #ragged.layout<"dr">>
+  return %y : tensor<3x?xf32, #ragged.layout<"dr">>
+}
+
+// Of an exponential the result is stored.
+// CHECK-LABEL: func.func @dear
+// CHECK: math.exp
+// CHECK-NOT: math.exp
+// CHECK: return
+func.func @dear(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %i: tensor<3xf32>) -> (tensor<3xf32>, tensor<3x?xf32, #ragged.layout<"dr">>) {
+  %e = math.exp %x : tensor<3x?xf32, #ragged.layout<"dr">>
+  %s = linalg.reduce { arith.addf } ins(%e : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
+  %y = arith.mulf %e, %x : tensor<3x?xf32, #ragged.layout<"dr">>
+  return %s, %y : tensor<3xf32>, tensor<3x?xf32, #ragged.layout<"dr">>
+}

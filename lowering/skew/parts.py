@@ -34,12 +34,18 @@ class Parts:
         """What an op reduces along as many rows; None where parts of that cannot be combined."""
         if op.name != "linalg.generic":
             return None
-        kinds, maps = iterator_kinds(op), indexing_maps(op)
+        kinds = iterator_kinds(op)
         loops = [d for d, kind in enumerate(kinds) if kind == "reduction" and is_along(op, d, length)]
-        if len(loops) != 1 or any(plain_dim(map_, loops[0]) is None for map_ in maps):
+        return Parts.over(op, loops[0]) if len(loops) == 1 else None
+
+    @staticmethod
+    def over(op: ir.Operation, loop: int) -> Parts | None:
+        """What a generic reduces along a loop; None where parts of that cannot be combined."""
+        maps = indexing_maps(op)
+        if any(plain_dim(map_, loop) is None for map_ in maps):
             return None
         outs = range(_ins_of(op), len(maps))
-        reduced = [number for number in outs if plain_dim(maps[number], loops[0]) == -1]
+        reduced = [number for number in outs if plain_dim(maps[number], loop) == -1]
         arguments = list(op.regions[0].blocks[0].arguments)
         runs = _reads(_needed(op, [n for n in outs if n not in reduced]), [arguments[n] for n in reduced])
         beside: list[ir.Operation] = []
@@ -54,7 +60,7 @@ class Parts:
             if found is None or not maps[number].is_projected_permutation:
                 return None
             combiners[number] = found
-        return Parts(op, loops[0], combiners, runs) if combiners else None
+        return Parts(op, loop, combiners, runs) if combiners else None
 
     def share(self, length: ir.Value, elements: int) -> None:
         """Replace the op by one for each part of the rows, and one that combines what is left of them. A scan is done
