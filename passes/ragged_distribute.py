@@ -11,19 +11,12 @@ from ragged_dialect.generic import filled
 from ragged_dialect.ir.match import defining_op, view_of
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import Iteration, analyze, is_compute
+from ragged_dialect.ops import OPS
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_tensor, shape_of
 from ragged_dialect.verify import SHARDED
-
-_BELOW = {
-    "ragged.partition": "dim", "ragged.merge": "dim", "ragged.slice": "dim", "ragged.concat": "dim",
-    "ragged.scan": "dim", "ragged.select": "dim", "ragged.lengths": "level",
-}  # fmt: skip
-"""Ops on what lies below a dim or a level, by the attribute that says which: apart where it is not the leading one."""
-_APART = ("ragged.split", "ragged.compact")
-"""Ops that make parts of the leading dim of parts of the leading dim, whatever their attributes are."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +126,10 @@ class _Function:
         """The operands that an op takes a part of; others it takes whole. PassFailure for an op that does not keep
         the ranks apart."""
         tensors = [number for number, value in enumerate(op.operands) if is_tensor(value.type)]
-        if op.name in _BELOW and int_attr(op, _BELOW[op.name]) == 0:
+        apart = OPS[op.name].apart if op.name in OPS else ""
+        if apart not in ("", "always") and int_attr(op, apart) == 0:
             raise _refused(op, "ranks that are apart", f"'{op.name}' of the leading dim")
-        if op.name in (*_BELOW, *_APART, "ragged.empty"):
+        if apart:
             return set(tensors)
         if not is_compute(op):
             raise _refused(op, "an op that keeps ranks apart", f"'{op.name}'")

@@ -155,6 +155,7 @@ class LengthsOp(LevelVectorOp, name="lengths", traits=[Pure]):
 
     is_mapped = False
 
+    apart = "level"
     optional = ("stored",)
 
     @property

@@ -51,6 +51,9 @@ class RaggedOp(ext.Operation):
     """Whether the result has the lengths and extents of the first operand, dim by dim."""
     same_storage = False
     """Whether it has its values and index vectors too."""
+    apart = ""
+    """The attribute whose dim or level, if it is not the leading one, says that the op works on the components of the
+    leading dim apart from one another; `always` where it does, whatever its attributes are."""
     is_mapped = True
     """Whether `ragged.mapping` says something of it: it computes, by loops or what becomes some."""
 

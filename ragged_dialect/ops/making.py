@@ -54,6 +54,7 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
 
     is_mapped = False
 
+    apart = "always"
     res: Result[Tensor]
     optional = ("from",)
 
@@ -288,6 +289,7 @@ class ScanOp(RaggedOp, name="scan", traits=[Pure]):
     ```
     """
 
+    apart = "dim"
     res: Result[Tensor]
     x: Operand[Tensor]
     dim: IntegerAttr

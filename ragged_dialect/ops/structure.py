@@ -59,6 +59,7 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
 
     is_mapped = False
 
+    apart = "dim"
     res: Result[Tensor]
     x: Operand[Tensor]
     vector: Operand[Tensor]
@@ -118,6 +119,7 @@ class MergeOp(RaggedOp, name="merge", traits=[Pure]):
 
     is_mapped = False
 
+    apart = "dim"
     res: Result[Tensor]
     x: Operand[Tensor]
     dim: IntegerAttr
@@ -171,6 +173,7 @@ class SplitOp(RaggedOp, name="split", traits=[Pure]):
 
     is_mapped = False
 
+    apart = "always"
     res: Result[Tensor]
     x: Operand[Tensor]
     dim: IntegerAttr
@@ -213,6 +216,7 @@ class SelectOp(RaggedOp, name="select", traits=[Pure]):
 
     is_mapped = False
 
+    apart = "dim"
     res: Result[Tensor]
     x: Operand[Tensor]
     index: Operand[Scalar]
@@ -246,6 +250,7 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
 
     is_mapped = False
 
+    apart = "dim"
     res: Result[Tensor]
     x: Operand[Tensor]
     lo: Operand[Scalar]
@@ -289,6 +294,7 @@ class ConcatOp(MixedOp, name="concat", traits=[Pure]):
     ```
     """
 
+    apart = "dim"
     res: Result[Tensor]
     dim: IntegerAttr
 
@@ -341,6 +347,7 @@ class CompactOp(RaggedOp, name="compact", traits=[Pure]):
     ```
     """
 
+    apart = "always"
     res: Result[Tensor]
     x: Operand[Tensor]
 
