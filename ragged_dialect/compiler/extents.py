@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from ragged_dialect._mlir import func, ir, passmanager, tensor
+from ragged_dialect._mlir import DYNAMIC, func, ir, passmanager, tensor
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import constant_int, defining_op
+from ragged_dialect.ir.match import constant_int, defining_op, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.ops.checks import AssertConformOp, AssertValidOp
@@ -30,10 +31,20 @@ def _ceiling(a: Size, b: Size) -> Size:
     return -(-a // b)
 
 
+def _largest(a: Size, b: Size) -> Size:
+    return max(a, b) if {type(a), type(b)} == {int} else importlib.import_module("torch").sym_max(a, b)
+
+
+def _smallest(a: Size, b: Size) -> Size:
+    return min(a, b) if {type(a), type(b)} == {int} else importlib.import_module("torch").sym_min(a, b)
+
+
 _NUMBERS: dict[str, Callable[[Size, Size], Size]] = {
     "arith.addi": operator.add,
     "arith.subi": operator.sub,
     "arith.muli": operator.mul,
+    "arith.maxsi": _largest,
+    "arith.minsi": _smallest,
     "arith.divsi": _quotient,
     "arith.divui": _quotient,
     "arith.floordivsi": _quotient,
@@ -103,6 +114,20 @@ def result_extents(module: ir.Module) -> Extents:
     return Extents(tuple(map(_computed, numbers)), shapes)
 
 
+def _shaped_like(value: ir.Value) -> ir.Value:
+    """A value of the shape of a tensor that loops write elements of: what they begin with."""
+    op = defining_op(value)
+    if op is not None and op.name == "tensor.insert":
+        return _shaped_like(op.operands[1])
+    if op is None or op.name != "scf.for":
+        return value
+    number = ir.OpResult(value).result_number
+    block = op.regions[0].blocks[0]
+    *_, end = block.operations
+    kept = _shaped_like(end.operands[number]) == block.arguments[number + 1]
+    return _shaped_like(op.operands[number + 3]) if kept else value
+
+
 def _computed(value: ir.Value) -> Compute | None:
     """An extent by the shapes of arguments; None for one that elements tell."""
     number = constant_int(value)
@@ -114,8 +139,15 @@ def _computed(value: ir.Value) -> Compute | None:
     if op.name in ("arith.index_cast", "arith.index_castui"):
         return _computed(op.operands[0])
     if op.name == "tensor.dim":
-        source, dim = op.operands[0], constant_int(op.operands[1])
-        return _extent(source.arg_number, dim) if isinstance(source, ir.BlockArgument) and dim is not None else None
+        source, dim = _shaped_like(op.operands[0]), constant_int(op.operands[1])
+        if dim is None:
+            return None
+        made = made_by(source, "tensor.empty")
+        if made is not None:
+            sizes = iter(made.operands)
+            found = [next(sizes) if size == DYNAMIC else None for size in ir.ShapedType(source.type).shape][dim]
+            return None if found is None else _computed(found)
+        return _extent(source.arg_number, dim) if isinstance(source, ir.BlockArgument) else None
     apply = _NUMBERS.get(op.name)
     if apply is None:
         return None

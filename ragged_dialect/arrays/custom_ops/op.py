@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from keyword import iskeyword
 
 import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.convert.optional import optional
+from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType, Spec, spec
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, Dense
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
@@ -34,7 +36,15 @@ from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.compiler.extents import Size, extents_of, result_extents
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.locks import once
 from ragged_dialect.narrowing import is_list
+from ragged_dialect.runtime.signature import Array
+
+_GRADIENT = "__gradient_"
+"""Between the name of an op and the numbers of the arguments that its gradients are by."""
+
+_OPS: dict[str, TorchOp] = {}
+"""Ops by name: the last ones."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,8 @@ class TorchOp:
         self._symbol = re.sub(r"\W", "_", name)
         self._run = JitFunction(lambda *arguments: self._parts(arguments)[0], (), None, None)
         self._gradients: dict[tuple[int, ...], TorchOp] = {}
+        self._held: dict[int, Array] = {}
+        self._replaced = False
         examples = [parameter.example for parameter in taken]
         with trace_function(self._symbol, examples, self._recorded) as traced:
             self._dtypes = [_torch_dtype(plan.spec.dtype) for plan in traced.plans]
@@ -72,15 +84,44 @@ class TorchOp:
                 self._extents = extents_of([known[number] for number in range(len(known))])
             else:
                 self._extents = result_extents(traced.trace.module)
+        if not self._dtypes:
+            raise ArgumentError(f"{name}: expected a function that returns arrays, got one that returns none")
         self._floats = {r.values: r for r in reversed(self._results) if is_float(r.spec)}
         self._op = self._registered()
 
     def __call__(self, *tensors: Dense) -> ArrayLike:
         """The results of a call, in the containers that the function returns them in: of a dense one a tensor, of a
         ragged one a tuple of its values and its offsets."""
-        returned = _several(self._op(*tensors))
+        for x in tensors:
+            if isinstance(x, RaggedArray):
+                raise ArgumentError(f"{self.name}: expected tensors (x.values, x.offsets), got a ragged array")
+        returned = self._called(tensors)
         results = [r.own(tensors, returned) if r.vectors else returned[r.values] for r in self._results]
         return results[0] if self._tree is None else unflatten(self._tree, results)
+
+    def _called(self, flat: Sequence[ArrayLike]) -> Sequence[ArrayLike]:
+        """What the op returns. ArgumentError for an op whose name another one has got since."""
+        if self._replaced:
+            raise ArgumentError(f"{self.name}: expected the op that has this name, got one that it was taken from")
+        returned: object = self._op(*flat)
+        return returned if is_list(returned) else (returned,)
+
+    def replaced(self) -> None:
+        """Let no call come here any more."""
+        self._replaced = True
+        for gradient in self._gradients.values():
+            gradient.replaced()
+
+    def __repr__(self) -> str:
+        return f"TorchOp({self.name!r})"
+
+    def __deepcopy__(self, memo: object) -> TorchOp:
+        """Itself: PyTorch has one op of a name."""
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """By its name, as PyTorch has it."""
+        return _of_name, (self.name,)
 
     # The function ----------------------------------------------------------------------------------
 
@@ -108,8 +149,12 @@ class TorchOp:
             known = spec(layout_of(result.axes), shape_of(result.axes).shape, result.dtype, library="torch")
             check_layout(f"{self.name}: result {number}", known)
             values = place(result.storage, result.dtype, result.axes)
-            nested = [axis.root for axis in result.axes if isinstance(axis, NestedAxis)]
-            vectors = [place(v, np.dtype(np.int64), [PlainAxis(None)]) for axis in nested for v in axis.vectors]
+            vectors: list[int] = []
+            for axis in (axis.root for axis in result.axes if isinstance(axis, NestedAxis)):
+                own = [place(v, np.dtype(np.int64), [PlainAxis(None)]) for v in axis.vectors]
+                if axis.origin is not None and axis.origin.leaf >= len(self._taken):
+                    self._held.update(zip(own, structure_at(trace.leaves, axis.origin).vectors, strict=True))
+                vectors += own
             results.append(Result(known, values, tuple(vectors)))
         return tensors, results, tree
 
@@ -160,7 +205,7 @@ class TorchOp:
 
     def _kept(self, ctx: Context, inputs: Sequence[ArrayLike], output: ArrayLike) -> None:
         """Keep the arguments, and what says how results are nested. PassError for a function without a derivative."""
-        returned = _several(output)
+        returned: Sequence[ArrayLike] = output if is_list(output) else (output,)
         ctx.numbers = [None if isinstance(x, _torch().Tensor) else x for x in inputs]
         vectors = [part for result in self._floats.values() for part in result.own(inputs, returned)[1:]]
         ctx.save_for_backward(*(x for x, n in zip(inputs, ctx.numbers, strict=True) if n is None), *vectors)
@@ -176,7 +221,7 @@ class TorchOp:
         active = self._active(ctx)
         gradients: list[ArrayLike] = [None] * len(flat)
         op = self._gradient(active)
-        returned = _several(op._op(*given))
+        returned = op._called(given)
         for leaf, result in zip(active, op._results, strict=True):
             gradients[self._taken[leaf].first] = returned[result.values]
         return tuple(gradients)
@@ -188,30 +233,38 @@ class TorchOp:
 
     def _gradient(self, active: tuple[int, ...]) -> TorchOp:
         """The op of the gradients by some arguments: of the arguments and of cotangents of results of floats."""
-        if active not in self._gradients:
-            count = len(self._taken)
-            kept = list(self._floats)
-            which = [next(k for k, r in enumerate(self._results) if r.values == number) for number in kept]
 
-            def gradients(*arguments: Tensor) -> ArrayLike:
-                def run(tensors: list[Tensor]) -> list[ArrayLike]:
-                    found, _ = flatten(self._function(*tensors))
-                    return [contiguous(as_tensor(tensors[0].trace, found[k])) for k in which]
+        def make() -> TorchOp:
+            if active not in self._gradients:
+                self._gradients[active] = self._differentiated(active)
+            return self._gradients[active]
 
-                return pulled(self.name, run, arguments[:count], active, arguments[count:])
+        return self._gradients.get(active) or once((id(self), active), make)
 
-            names = [f"cotangent{k}" for k in which]
-            examples = [self._example(self._results[k]) for k in which]
-            taken = [*self._taken, *parameters(self.name, names, examples, self._taken)]
-            suffix = "".join(f"_{self._taken[leaf].name}" for leaf in active)
-            self._gradients[active] = TorchOp(f"{self.name}_gradient{suffix}", gradients, taken, active)
-        return self._gradients[active]
+    def _differentiated(self, active: tuple[int, ...]) -> TorchOp:
+        count = len(self._taken)
+        which = [next(k for k, r in enumerate(self._results) if r.values == number) for number in self._floats]
+
+        def gradients(*arguments: Tensor) -> ArrayLike:
+            def run(tensors: list[Tensor]) -> list[ArrayLike]:
+                found, _ = flatten(self._function(*tensors))
+                return [contiguous(as_tensor(tensors[0].trace, found[k])) for k in which]
+
+            return pulled(self.name, run, arguments[:count], active, arguments[count:])
+
+        names = [f"cotangent{k}" for k in which]
+        examples = [self._example(self._results[k]) for k in which]
+        taken = [*self._taken, *parameters(self.name, names, examples, self._taken)]
+        name = f"{self.name}{_GRADIENT}{'_'.join(map(str, active))}"
+        return TorchOp(name, gradients, taken, active)
 
     def _example(self, result: Result) -> Leaf:
-        """A cotangent of a result for the examples. Of structures that are computed nothing is known."""
+        """A cotangent of a result for the examples. Of structures that are computed nothing is known but that of arrays
+        that the function holds on to."""
         found = self._shapes([shape for parameter in self._taken for shape in parameter.shapes], lambda: 1)
         taken: Sequence[ArrayLike] = [vector for parameter in self._taken for vector in (None, *parameter.vectors)]
-        vectors = (taken[-1 - at] if at < 0 else np.zeros(found[at], np.int64) for at in result.vectors)
+        made = {at: np.zeros(found[at], np.int64) for at in result.vectors if at >= 0} | self._held
+        vectors = (taken[-1 - at] if at < 0 else made[at] for at in result.vectors)
         letters = result.spec.layout.axes
         axes = [structure(self.name, own, list(islice(vectors, len(own) - 1))) for own in letters]
         return without_values(result.spec, found[result.values], axes)
@@ -227,8 +280,9 @@ def torch_op(name: str, function: Body, *examples: ArrayLike) -> TorchOp:
 
     `name` is `namespace::name`, `function` what `rg.jit` takes, with positional arguments; `examples` are arguments
     like those of calls, arrays, tensors or numbers: their dtypes, layouts and the extents of their plain dims, but for
-    the first dim of a tensor, are what the op is for. Calls take a tensor for each dense argument, and for a ragged
-    one its values and then its offsets, and give results likewise. Lengths are no part of what is compiled.
+    the first dim of a tensor (if it is not 1, which broadcasts), are what the op is for. Calls take a tensor for each
+    dense argument, and for a ragged one its values and then its offsets, and give results likewise. Lengths are no part
+    of what is compiled. An op that is made again takes the name, and calls of the one before are refused.
 
     ArgumentError for a name of another form, for layouts that are more than offsets, and in calls for other dtypes and
     extents; RuntimeCheckError in calls for offsets that do not fit; PassError for a function without a derivative, in
@@ -236,15 +290,29 @@ def torch_op(name: str, function: Body, *examples: ArrayLike) -> TorchOp:
 
     >>> pooled = rg.torch_op("mine::pooled", lambda x: rg.softmax(x, 1).sum(1), rg.from_lengths(torch.rand(3, 8), [3]))
     >>> torch.compile(lambda values, offsets: pooled(values, offsets) * 2, fullgraph=True)(x.values, x.offsets)"""
-    if not re.fullmatch(r"[A-Za-z_]\w*::[A-Za-z_]\w*", str(name)):
+    parts = str(name).split("::")
+    if len(parts) != 2 or not all(part.isascii() and part.isidentifier() and not iskeyword(part) for part in parts):
         raise ArgumentError(f"torch_op: expected a name like 'namespace::name', got {name!r}")
+    if _GRADIENT in name:
+        raise ArgumentError(f"torch_op: expected a name without '{_GRADIENT}', as gradients have, got '{name}'")
     leaves = [simple_leaf(name, example) for example in examples]
     if all(leaf_spec(leaf).weak for leaf in leaves):
         raise ArgumentError(f"{name}: expected an array among the examples, got none")
     names = list(inspect.signature(JitFunction(function, (), None, None)).parameters)
-    if len(names) != len(leaves):
+    if len(names) != len(leaves) or not all(name.isascii() for name in names):
         names = [f"x{k}" for k in range(len(leaves))]
-    return TorchOp(name, function, parameters(name, names, leaves))
+    made = TorchOp(name, function, parameters(name, names, leaves))
+    if name in _OPS:
+        _OPS[name].replaced()
+    _OPS[name] = made
+    return made
+
+
+def _of_name(name: str) -> TorchOp:
+    """The op of a name, where it was pickled. ArgumentError for one that this process has not made."""
+    if name not in _OPS:
+        raise ArgumentError(f"torch_op: expected '{name}' to be made before it is unpickled, got none of this name")
+    return _OPS[name]
 
 
 def _tensors(arguments: Sequence[Tensor]) -> list[ir.Value | None]:
@@ -253,11 +321,6 @@ def _tensors(arguments: Sequence[Tensor]) -> list[ir.Value | None]:
     for x in arguments:
         found += [None, *(v for axis in x.axes if isinstance(axis, NestedAxis) for v in axis.vectors)]
     return found
-
-
-def _several(returned: object) -> Sequence[ArrayLike]:
-    """What an op returns, which is a tensor where it is one."""
-    return returned if is_list(returned) else (returned,)
 
 
 def _torch_dtype(dtype: DType) -> ArrayLike:

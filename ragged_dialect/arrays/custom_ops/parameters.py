@@ -79,6 +79,8 @@ class Parameter:
         given, *vectors = self.own(flat)
         if self.spec.weak:
             return given
+        if given is None or any(vector is None for vector in vectors):
+            raise ArgumentError(f"{op}: {self.name}: expected a tensor, got None")
         where, rest = f"{op}: {self.name}", iter(vectors)
         axes = [
             structure(where, letters, [take(v.detach()) for v in islice(rest, len(letters) - 1)])
@@ -97,8 +99,8 @@ class Parameter:
             return
         known, found = self.storage_shape, tuple(flat[self.first].shape)
         if len(known) != len(found) or any(e is not None and e != n for e, n in zip(known, found, strict=True)):
-            wanted = ", ".join("any" if extent is None else str(extent) for extent in known)
-            raise ArgumentError(f"{op}: {self.name}: expected values of shape ({wanted}), got {found}")
+            wanted = str(tuple("any" if extent is None else extent for extent in known)).replace("'any'", "any")
+            raise ArgumentError(f"{op}: {self.name}: expected values of shape {wanted}, got {found}")
 
 
 def parameters(

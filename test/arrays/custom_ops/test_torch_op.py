@@ -3,15 +3,19 @@ refused."""
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 import re
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.custom_ops import op as custom_op
 from ragged_dialect.errors import ArgumentError, PassError, RuntimeCheckError
 
 torch: Any = pytest.importorskip("torch", reason="no torch (pip install torch)")
@@ -55,6 +59,7 @@ def swapped(x: Any, y: Any) -> Any:
     return y, x, x
 
 
+LEVELS = made([2, 3], 2)[0], torch.tensor([0, 1, 3]), torch.tensor([0, 1, 3, 5])
 FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "pooled": (pooled, [made([3, 0, 5, 2], 4), torch.ones(4, dtype=torch.float64)]),
     "several": (several, [made([3, 0, 5, 2], 4), made([3, 0, 5, 2], 4, seed=1), 2.5, 3]),
@@ -63,6 +68,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "arguments": (swapped, [made([1, 2]), made([3, 0])]),
     "ragged": (lambda x: rg.attention(x, x, x), [made([3, 0, 6], 2, 4, dtype="float32")]),
     "rows": (lambda x, i: x[i], [made([3, 0, 6], 2), torch.tensor([2, 0, 0])]),
+    "slices": (lambda x: (x[:, 1:], x[1:]), [made([3, 0, 6, 1], 2)]),
+    "dense": (lambda a: (a[1:], a[:3] * 2), [torch.ones(5, 2, dtype=torch.float64)]),
+    "levels": (
+        lambda x: (x * 2, x.sum(axis=2)),
+        [(made([2, 3], 2)[0], torch.tensor([0, 1, 3]), torch.tensor([0, 1, 3, 5]))],
+    ),
 }
 
 
@@ -81,7 +92,10 @@ def plain(result: Any) -> Any:
         return {key: plain(value) for key, value in result.items()}
     if isinstance(result, (list, tuple)):
         return type(result)(map(plain, result))
-    return (result.values, result.offsets) if isinstance(result, rg.RaggedArray) else torch.as_tensor(result)
+    if not isinstance(result, rg.RaggedArray):
+        return torch.as_tensor(result)
+    x = rg.compact(result)
+    return (x.values, *(x.offsets_of(dim) for dim, letter in enumerate(str(x.layout)) if letter == "r"))
 
 
 def leaves(result: Any) -> list[Any]:
@@ -249,12 +263,93 @@ def test_calls_that_do_not_fit(change: Callable[..., Any], error: type[Exception
         op(*change(values, offsets, query))
 
 
+def test_extents_that_arguments_decide() -> None:
+    """Slices and joins have as many components as their arguments; how many elements only lengths tell."""
+    values, offsets = made([3, 0, 5], 2)
+    op = op_of(lambda x: (x[:, 1:], rg.concat([x, x], axis=1)), rg.from_offsets(values, offsets))
+
+    def lengths(values: Any, offsets: Any) -> Any:
+        (_, sliced), (_, joined) = op(values, offsets)
+        return torch.diff(sliced) - torch.diff(joined) + torch.diff(offsets)
+
+    compiled = torch.compile(lengths, fullgraph=True, dynamic=True, backend="aot_eager")
+    assert compiled(values, offsets).tolist() == lengths(values, offsets).tolist() == [-1, 0, -1]
+
+
+def test_gradients_by_other_arguments_are_other_ops() -> None:
+    x = rg.from_offsets(*made([2, 1], 2))
+
+    def function(a: Any, b_c: Any, a_b: Any, c: Any) -> Any:
+        return (a * 2.0 + b_c * 3.0 + a_b * 5.0 + c * 7.0).sum(axis=1)
+
+    op = op_of(function, x, x, x, x)
+    for active in ((0, 1), (2, 3), (0, 1), (1,), (0, 1, 2, 3)):
+        given = [x.values.clone().requires_grad_(k in active) for k in range(4)]
+        op(*(part for values in given for part in (values, x.offsets))).sum().backward()
+        assert [float(given[k].grad[0, 0]) for k in active] == [(2, 3, 5, 7)[k] for k in active]
+
+
+def test_an_op_made_again_takes_the_name() -> None:
+    values, offsets = made([2, 1], 2)
+    x = rg.from_offsets(values, offsets)
+    first = rg.torch_op("rg_test::again", lambda x: x * 2.0, x)
+    given = values.clone().requires_grad_()
+    result, _ = first(given, offsets)
+    second = rg.torch_op("rg_test::again", lambda x: x * 3.0, x)
+    torch.testing.assert_close(second(values, offsets)[0], values * 3)
+    text = "rg_test::again: expected the op that has this name, got one that it was taken from"
+    with pytest.raises(ArgumentError, match=text):
+        first(values, offsets)
+    with pytest.raises(ArgumentError, match="rg_test::again__gradient_0: expected the op that has this name"):
+        result.sum().backward()
+    assert copy.deepcopy(second) is second
+    assert pickle.loads(pickle.dumps(second)) is second
+    assert repr(second) == "TorchOp('rg_test::again')"
+
+
+def test_results_with_the_structure_of_what_is_held() -> None:
+    values, offsets = made([3, 0, 5], 4)
+    held = rg.from_offsets(values, offsets)
+    op = op_of(lambda q: rg.softmax(held * q, 1), torch.ones(4, dtype=torch.float64))
+    assert torch.autograd.gradcheck(lambda q: op(q)[0], torch.rand(4, dtype=torch.float64, requires_grad=True))
+
+
+def test_threads_share_one_gradient() -> None:
+    values, offsets = made([3, 0, 5], 4)
+    op = op_of(lambda x: (rg.softmax(x, 1) * x).sum(axis=1), rg.from_offsets(values, offsets))
+
+    def step(_: int) -> Any:
+        given = values.clone().requires_grad_()
+        op(given, offsets).sum().backward()
+        return given.grad
+
+    with ThreadPoolExecutor(6) as pool:
+        first, *others = pool.map(step, range(12))
+    assert all(torch.equal(first, other) for other in others)
+    assert len(op._gradients) == 1
+
+
 def test_what_is_refused() -> None:
     x = rg.from_offsets(*made([2, 1], 4))
     with pytest.raises(ArgumentError, match="torch_op: expected a name like 'namespace::name', got 'pooled'"):
         rg.torch_op("pooled", pooled, x)
     with pytest.raises(ArgumentError, match="rg_test::number: expected an array among the examples, got none"):
         rg.torch_op("rg_test::number", lambda x: x, 1.0)
+    with pytest.raises(ArgumentError, match="torch_op: expected a name like 'namespace::name', got 'rg_test::class'"):
+        rg.torch_op("rg_test::class", pooled, x)
+    text = "torch_op: expected a name without '__gradient_', as gradients have, got 'rg_test::a__gradient_0'"
+    with pytest.raises(ArgumentError, match=text):
+        rg.torch_op("rg_test::a__gradient_0", pooled, x)
+    with pytest.raises(ArgumentError, match="rg_test::none: expected a function that returns arrays, got one that"):
+        rg.torch_op("rg_test::none", lambda x: None, x)
+    op = op_of(lambda x: x * 2.0, x)
+    with pytest.raises(ArgumentError, match="x: expected a tensor, got None"):
+        op(x.values, None)
+    with pytest.raises(ArgumentError, match=re.escape("expected tensors (x.values, x.offsets), got a ragged array")):
+        op(x)
+    text = "torch_op: expected 'rg_test::other' to be made before it is unpickled, got none of this name"
+    with pytest.raises(ArgumentError, match=text):
+        custom_op._of_name("rg_test::other")
     windows = rg.from_starts_lengths(torch.ones(4), [0, 1], [2, 2])
     text = 'rg_test::w: x: expected ragged dims with offsets below a batch, got layout "dw"'
     with pytest.raises(ArgumentError, match=re.escape(text)):
