@@ -18,9 +18,9 @@
 // CHECK:   linalg.copy ins(%[[OWN]] {{.*}} outs(%[[PART]]
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PARTS]] {{.*}} outs(%[[SUMS]]
 
-// A part has eight elements for each result, too.
+// A part has 16 elements for each result, too.
 // SHORT-LABEL: func.func @sums
-// SHORT: arith.divui %{{.*}}, %c8
+// SHORT: arith.divui %{{.*}}, %c16
 func.func @sums(%x: memref<?x64xf32>, %sums: memref<64xf32>) {
   linalg.generic {indexing_maps = [affine_map<(r, d) -> (r, d)>, affine_map<(r, d) -> (d)>], iterator_types = ["reduction", "parallel"]}
       ins(%x : memref<?x64xf32>) outs(%sums : memref<64xf32>) {
@@ -33,9 +33,9 @@ func.func @sums(%x: memref<?x64xf32>, %sums: memref<64xf32>) {
 
 // -----
 
-// A product of transposed rows: 64 x 64 results, of at least 512 rows each.
+// A product of transposed rows: 64 x 64 results, of at least 1,024 rows each.
 // CHECK-LABEL: func.func @product
-// CHECK: arith.divui %{{.*}}, %c512
+// CHECK: arith.divui %{{.*}}, %c1024
 // CHECK: scf.forall
 // CHECK:   %[[OWN:.*]] = memref.alloc() : memref<64x64xf32>
 // CHECK:   linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} {{.*}} outs(%[[OWN]]

@@ -16,8 +16,8 @@ from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
 from ragged_dialect.lowering.skew.parts import Parts
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
-_PER_RESULT = 8
-"""Elements of a part for each result: what is left of it is read and written once more, which takes little then."""
+_PER_RESULT = 16
+"""Elements of a part for each result: what is left of all parts is 1/16 of the widest buffer at most."""
 _LOOPS = ("scf.for", "scf.forall", "scf.parallel", "scf.while")
 
 
@@ -34,7 +34,7 @@ class ShareLongReductions(RaggedPass):
     ```
 
     Other flat ops are cut along the rows of what they write by `convert-ragged-forall-to-loops`; here these are few.
-    The parts have `elements` of the widest buffer each, or eight for each result, and are combined in their order, so
+    The parts have `elements` of the widest buffer each, or 16 for each result, and are combined in their order, so
     results do not depend on the number of threads. Reductions stay as they are that have more than `results`, whose
     parts cannot be combined, or that are in loops. Precondition: bufferized.
     """
