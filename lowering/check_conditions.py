@@ -194,12 +194,23 @@ def _windows(starts: ir.Value, lengths: ir.Value, extent: ir.Value, count: ir.Va
     yield build.less(_total(_size(starts), lambda i: shapes.load(lengths, i)), 0), -1, 0, 0
 
 
-def _index(index: ir.Value, bound: ir.Value) -> Cases:
+def _index(index: ir.Value, bound: ir.Value, given: Callable[[ir.Value, ir.Value], ir.Value] | None = None) -> Cases:
     def outside(i: ir.Value | None) -> ir.Value:
         x = _at(index, i)
         return arith.ori(build.less(x, 0), build.at_least(x, _at(bound, i)))
 
-    yield _each([index, bound], outside, lambda i: (_at(index, i), _at(bound, i)))
+    def values(i: ir.Value | None) -> tuple[ir.Value, ir.Value]:
+        at, limit = _at(index, i), _at(bound, i)
+        return at if given is None else given(at, limit), limit
+
+    yield _each([index, bound], outside, values)
+
+
+def _position(index: ir.Value, bound: ir.Value) -> Cases:
+    def given(at: ir.Value, limit: ir.Value) -> ir.Value:
+        return arith.select(build.less(at, 0), build.value(build.sub(at, limit)), at)
+
+    return _index(index, bound, given)
 
 
 def _range(lo: ir.Value, hi: ir.Value, bound: ir.Value) -> Cases:
@@ -273,6 +284,7 @@ _CASES: dict[str, Callable[..., Cases]] = {
     "row_lengths": _row_lengths,
     "windows": _windows,
     "index": _index,
+    "position": _position,
     "range": _range,
     "divides": _against(_remains),
     "at_least": _against(lambda x, f: build.less(x, f)),

@@ -123,6 +123,7 @@ class _Prover:
 
     def valid(self, op: ir.Operation) -> bool:
         kind, factor = string_attr(op, "kind"), optional_int(op, "factor")
+        kind = "index" if kind == "position" else kind  # which says something else of what is outside
         operands = list(op.operands)
         if self.facts.holds(kind, operands, factor):
             return True

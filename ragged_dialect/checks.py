@@ -103,6 +103,8 @@ _KINDS = (
     ),
     # index or one per component, bound or one per component
     _kind("index", "the index: sv, the bound: sv", "expected index in [0, {b}), got {a}", error=RangeError),
+    # the same of indices to whose negative ones the bound was added; the error has what was given
+    _kind("position", "the index: sv, the bound: sv", "expected index in [-{b}, {b}), got {a}", error=RangeError),
     _kind(
         "range",
         "lo: sv, hi: sv, the bound: sv",

@@ -136,6 +136,11 @@ def _index(index: list[int] | int, bound: list[int] | int) -> Iterator[Failure]:
             yield Failure(0, i, value, limit)
 
 
+def _position(index: list[int] | int, bound: list[int] | int) -> Iterator[Failure]:
+    for found in _index(index, bound):
+        yield found._replace(a=found.a - found.b) if found.a < 0 else found
+
+
 def _range(lo: list[int] | int, hi: list[int] | int, bound: list[int] | int) -> Iterator[Failure]:
     if isinstance(bound, list):
         for given in (lo, hi):
@@ -207,6 +212,7 @@ _KINDS = {
     "row_lengths": _row_lengths,
     "windows": _windows,
     "index": _index,
+    "position": _position,
     "range": _range,
     "equal": _equal,
     "covers": _covers,

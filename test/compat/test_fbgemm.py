@@ -372,7 +372,7 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     ),
     "index": (
         RangeError,
-        r"expected index in \[0, 2\), got 2",
+        r"expected index in \[-2, 2\), got 2",
         lambda: fbgemm.jagged_index_select(X, np.array([1, 2]), np.array([0, 2])),
     ),
     "index of booleans": (

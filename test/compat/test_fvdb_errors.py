@@ -91,7 +91,7 @@ ERRORS: list[tuple[Any, type[RaggedError], str]] = [
     (
         lambda: tensor()[JaggedTensor([np.array([0]), np.array([1])])],
         RangeError,
-        r"component 1: expected index in \[0, 1\), got 1",
+        r"component 1: expected index in \[-1, 1\), got 1",
     ),
     (
         lambda: tensor()[JaggedTensor([np.array([0])])],

@@ -45,6 +45,8 @@ KINDS = [
     ("windows", [[0] * 4, [2**61] * 4, 2**61], 0, "expected lengths to sum to less than 2**63, got more"),
     ("index", [3, 3], 0, "expected index in [0, 3), got 3"),
     ("index", [1, [2, 1]], 0, ", component 1: expected index in [0, 1), got 1"),
+    ("position", [-2, 3], 0, "expected index in [-3, 3), got -5"),
+    ("position", [[0, 1], [2, 1]], 0, ", component 1: expected index in [-1, 1), got 1"),
     ("range", [[0], [1], [1, 2]], 0, "expected 2 ranges, got 1"),
     ("range", [-1, 0, 2], 0, "expected lo >= 0, got -1"),
     ("range", [2, 1, 2], 0, "expected lo <= hi, got 2 > 1"),

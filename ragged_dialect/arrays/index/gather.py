@@ -91,7 +91,7 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     count = shapes.dim(given, 0)
     at = from_ends(count, lambda k: tensor.extract(given, [k]), lambda k: shapes.load(lengths, shapes.load(ids, k)))
     bounds = vectors.gather(lengths, ids)
-    builders.assert_valid([at, bounds], "index", x.trace.op, level)
+    builders.assert_valid([at, bounds], "position", x.trace.op, level)
     positions = vectors.generate(
         count, lambda k: build.add(shapes.load(starts, shapes.load(ids, k)), shapes.load(at, k))
     )

@@ -138,7 +138,9 @@ def pick(x: Tensor, dim: int, index: ir.Value) -> Tensor:
     """One index of a dim, from the end when negative."""
     if x.layout.letter(dim) in RAGGED:
         return _pick_rows(x, dim, index)
-    at = wrapped(index, x.extent(dim))
+    extent = build.value(x.extent(dim))
+    at = wrapped(index, extent)
+    builders.assert_valid([at, extent], "position", x.trace.op, dim)
     return structured(x, builders.select(x.value, at, dim))
 
 
@@ -147,7 +149,7 @@ def _pick_rows(x: Tensor, dim: int, index: ir.Value) -> Tensor:
     have none."""
     shown = builders.lengths(x.value, dim)
     at = vectors.generate(shapes.dim(shown, 0), lambda k: wrapped(index, shapes.load(shown, k)))
-    builders.assert_valid([at, shown], "index", x.trace.op, dim)
+    builders.assert_valid([at, shown], "position", x.trace.op, dim)
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
     count = shapes.dim(lengths, 0)
     row = vectors.generate(count, lambda q: clamped(index, shapes.load(lengths, q)))
@@ -231,7 +233,7 @@ def _checked(x: Tensor, dim: int, index: Tensor) -> ir.Value:
     extent = build.value(x.extent(dim))
     given = shapes.as_vector(index.storage)
     at = from_ends(shapes.dim(given, 0), lambda i: tensor.extract(given, [i]), lambda _: extent)
-    builders.assert_valid([at, extent], "index", x.trace.op, dim)
+    builders.assert_valid([at, extent], "position", x.trace.op, dim)
     return at
 
 

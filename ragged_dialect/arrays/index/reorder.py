@@ -117,7 +117,7 @@ def pick_each(x: Tensor, dim: int, index: Index, count: Mixed, extent: int | Non
 
     at = from_ends(total, lambda i: index(parent(i), arith.remui(i, count)), lambda i: shapes.load(lengths, parent(i)))
     bounds = vectors.generate(total, lambda i: shapes.load(lengths, parent(i)))
-    builders.assert_valid([at, bounds], "index", x.trace.op, dim)
+    builders.assert_valid([at, bounds], "position", x.trace.op, dim)
     rows = vectors.generate(total, lambda i: build.add(shapes.load(starts, parent(i)), shapes.load(at, i)))
     if level == len(axis.letters) - 1:
         return _matrices(x, dim, rows, count, extent)
