@@ -17,6 +17,7 @@ from ragged_dialect.emulator.state import (
     LOAD,
     LOCAL_RANGE,
     MISALIGNED,
+    MOVED,
     OUT_OF_BOUNDS,
     RACE,
     READ_ONLY,
@@ -52,7 +53,7 @@ def check(state: State, at: int, size: int, access: int, number: int) -> None:
         fail(state, OUT_OF_BOUNDS, at, size, access, number)
     if at & access >> 8:
         fail(state, MISALIGNED, at, size, access, range_number(state, where))
-    kind = access & 255
+    kind = access & 127
     if kind == STORE or kind == ATOMIC:
         if where.read_only:
             fail(state, READ_ONLY, at, size, access, range_number(state, where))
@@ -60,7 +61,7 @@ def check(state: State, at: int, size: int, access: int, number: int) -> None:
     if kind == INVARIANT_LOAD:
         where.invariant = 1
         kind = LOAD
-    if where.written:
+    if where.written and access & MOVED == 0:
         follow(state, where, at, size, kind, access)
     if where.shadow:
         track(state, where, at, size, kind, access)

@@ -21,8 +21,9 @@ from ragged_dialect.emulator.accesses import (
 from ragged_dialect.emulator.definitions import Addresses
 from ragged_dialect.emulator.intrinsics import is_collective
 from ragged_dialect.emulator.ir_text import leading_type, split_list
+from ragged_dialect.emulator.moves import moved
 from ragged_dialect.emulator.origins import ARGUMENT, GLOBAL, LOCAL, Origin, Origins, operands_of_call
-from ragged_dialect.emulator.state import ATOMIC, ATOMIC_LOAD, GLOBAL_RANGES, LOAD, SHARED_RANGES, STORE
+from ragged_dialect.emulator.state import ATOMIC, ATOMIC_LOAD, GLOBAL_RANGES, LOAD, MOVED, SHARED_RANGES, STORE
 from ragged_dialect.errors import EmulatorError
 
 MAX_GRANULE = 8
@@ -114,6 +115,7 @@ class _Body:
         self._origins = Origins(lines, parameters)
         self._count = 0
         self._compared = _compared_pointers(lines)
+        self._moved = moved(lines)
         self.footprint = Footprint(stack=sum(self._origins.local_sizes.values()) + _SPILLED_BYTES * len(lines))
         self.lines: list[str] = []
         for line in lines:
@@ -154,7 +156,8 @@ class _Body:
         for access in accesses(found):
             # What a compare-and-swap loop starts from may be out of date.
             retried = access.kind == LOAD and access.pointer in self._compared
-            self._access(access._replace(kind=ATOMIC_LOAD) if retried else access)
+            kind = ATOMIC_LOAD if retried else access.kind | (MOVED if found.result in self._moved else 0)
+            self._access(access._replace(kind=kind))
         plain = _METADATA.sub("", line)
         return plain if atomic else re.sub(r", align \d+$", ", align 1", plain)
 

@@ -75,7 +75,7 @@ class Report:
     def _access(self) -> str:
         """`a load of 4 bytes at byte 16`, from the start of the buffer."""
         number = self._state.error_range
-        kind = _ACCESSES[self._state.error_access & 255]
+        kind = _ACCESSES[self._state.error_access & 127]
         size = f"{kind} of {self._state.error_size} bytes"
         if number in _SPACES:
             return f"{size} at address {self._state.error_address:#x}"

@@ -50,6 +50,8 @@ STORE = 1
 ATOMIC = 2
 ATOMIC_LOAD = 3
 INVARIANT_LOAD = 4
+MOVED = 128
+"""Added to what a load does whose value is stored and nothing else: what it reads need not have been written."""
 
 # What went wrong.
 NO_ERROR = 0
