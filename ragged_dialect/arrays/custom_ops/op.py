@@ -5,28 +5,26 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from keyword import iskeyword
 
 import numpy as np
 
-from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.convert.optional import optional
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.spec import DType, Spec, spec
+from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, Dense
-from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
+from ragged_dialect.arrays.core.tree import flatten, unflatten
 from ragged_dialect.arrays.custom_ops.parameters import (
     Parameter,
-    check_layout,
     is_float,
     parameters,
     structure,
     without_values,
 )
+from ragged_dialect.arrays.custom_ops.results import Result, Returned
 from ragged_dialect.arrays.tracing.autograd import Context, pulled
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, layout_of, shape_of
+from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.function import as_tensor, trace_function
 from ragged_dialect.arrays.tracing.guards import structure_at
 from ragged_dialect.arrays.tracing.jit import JitFunction
@@ -38,27 +36,12 @@ from ragged_dialect.compiler.extents import Size, extents_of, result_extents
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.locks import once
 from ragged_dialect.narrowing import is_list
-from ragged_dialect.runtime.signature import Array
 
 _GRADIENT = "__gradient_"
 """Between the name of an op and the numbers of the arguments that its gradients are by."""
 
 _OPS: dict[str, TorchOp] = {}
 """Ops by name: the last ones."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """A result: its type, and where its tensors are, among what the op returns or, as -1 - number, among what it takes.
-    Values are always returned."""
-
-    spec: Spec
-    values: int
-    vectors: tuple[int, ...]
-
-    def own(self, taken: Sequence[ArrayLike], returned: Sequence[ArrayLike]) -> tuple[ArrayLike, ...]:
-        """The tensors of a call."""
-        return returned[self.values], *(returned[at] if at >= 0 else taken[-1 - at] for at in self.vectors)
 
 
 class TorchOp:
@@ -70,12 +53,18 @@ class TorchOp:
         self._function = function
         self._taken = taken
         self._symbol = re.sub(r"\W", "_", name)
-        self._run = JitFunction(lambda *arguments: self._parts(arguments)[0], (), None, None)
+        self._run = JitFunction(lambda *arguments: self._returned(arguments).tensors, (), None, None)
         self._gradients: dict[tuple[int, ...], TorchOp] = {}
-        self._held: dict[int, Array] = {}
         self._replaced = False
         examples = [parameter.example for parameter in taken]
-        with trace_function(self._symbol, examples, self._recorded) as traced:
+        made: list[Returned] = []
+
+        def trace(arguments: list[Tensor]) -> list[Tensor]:
+            made.append(self._returned(arguments))
+            return made[0].tensors
+
+        with trace_function(self._symbol, examples, trace) as traced:
+            self._tree, self._results, self._held = made[0].tree, made[0].results, made[0].held
             self._dtypes = [_torch_dtype(plan.spec.dtype) for plan in traced.plans]
             self._sources = [source for item in traced.trace.wanted for source in self._sources_of(traced.trace, item)]
             if like:
@@ -125,38 +114,8 @@ class TorchOp:
 
     # The function ----------------------------------------------------------------------------------
 
-    def _recorded(self, arguments: list[Tensor]) -> list[Tensor]:
-        tensors, self._results, self._tree = self._parts(arguments)
-        return tensors
-
-    def _parts(self, arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[Result], Tree]:
-        """The function on tracers: the tensors that its results are made of, each once, and how they are."""
-        trace = arguments[0].trace
-        found, tree = flatten(self._function(*arguments))
-        made = {v: -1 - k for k, v in enumerate(_tensors(arguments)) if v is not None}
-        tensors: list[Tensor] = []
-
-        def place(value: ir.Value, dtype: DType, axes: Sequence[Axis]) -> int:
-            if value not in made:
-                plain = tuple(axis if isinstance(axis, PlainAxis) else PlainAxis(None) for axis in axes)
-                made[value] = len(tensors)
-                tensors.append(Tensor(trace, value, dtype, plain))
-            return made[value]
-
-        results: list[Result] = []
-        for number, item in enumerate(found):
-            result = contiguous(as_tensor(trace, item))
-            known = spec(layout_of(result.axes), shape_of(result.axes).shape, result.dtype, library="torch")
-            check_layout(f"{self.name}: result {number}", known)
-            values = place(result.storage, result.dtype, result.axes)
-            vectors: list[int] = []
-            for axis in (axis.root for axis in result.axes if isinstance(axis, NestedAxis)):
-                own = [place(v, np.dtype(np.int64), [PlainAxis(None)]) for v in axis.vectors]
-                if axis.origin is not None and axis.origin.leaf >= len(self._taken):
-                    self._held.update(zip(own, structure_at(trace.leaves, axis.origin).vectors, strict=True))
-                vectors += own
-            results.append(Result(known, values, tuple(vectors)))
-        return tensors, results, tree
+    def _returned(self, arguments: Sequence[Tensor]) -> Returned:
+        return Returned.of(self.name, self._function(*arguments), arguments)
 
     def _sources_of(self, trace: Trace, item: int | Origin) -> list[int | tuple[int, ...]]:
         """Of an argument of the program: the tensors of a call that it is, or the shapes of an array that the function
@@ -313,14 +272,6 @@ def _of_name(name: str) -> TorchOp:
     if name not in _OPS:
         raise ArgumentError(f"torch_op: expected '{name}' to be made before it is unpickled, got none of this name")
     return _OPS[name]
-
-
-def _tensors(arguments: Sequence[Tensor]) -> list[ir.Value | None]:
-    """The vectors among the tensors that arguments are made of, None for the others."""
-    found: list[ir.Value | None] = []
-    for x in arguments:
-        found += [None, *(v for axis in x.axes if isinstance(axis, NestedAxis) for v in axis.vectors)]
-    return found
 
 
 def _torch_dtype(dtype: DType) -> ArrayLike:
