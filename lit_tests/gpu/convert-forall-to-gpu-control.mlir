@@ -76,3 +76,25 @@ func.func @chain(%x: memref<?xf32>, %y: memref<?xf32>) {
   }
   return
 }
+
+// Threads that have four elements at a time wait where those after them have eight.
+// CHECK: gpu.func @widths_0
+// CHECK: vector.store {{.*}} vector<4xf32>
+// CHECK: gpu.barrier
+// CHECK: vector.load {{.*}} vector<8xf32>
+// CHECK: gpu.return
+func.func @widths(%x: memref<1024xf32>, %y: memref<1024xf16>) {
+  scf.forall (%b) in (1) {
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<1024xf32>) {
+    ^bb0(%out: f32):
+      %0 = arith.addf %out, %out : f32
+      linalg.yield %0 : f32
+    }
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<1024xf32>) outs(%y : memref<1024xf16>) {
+    ^bb0(%u: f32, %out: f16):
+      %0 = arith.truncf %u : f32 to f16
+      linalg.yield %0 : f16
+    }
+  }
+  return
+}

@@ -9,8 +9,9 @@ import pytest
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
 
-EACH_ITS_OWN = ((1, 32),)
-OTHERS = ((1, 16),)
+SEVERAL_AT_A_TIME = ((1, 32, 8),)
+EACH_ITS_OWN = ((1, 32, 1),)
+OTHERS = ((1, 16, 1),)
 
 
 @pytest.fixture
@@ -38,6 +39,7 @@ def test_conflicts(buffers: Any) -> None:
     assert not write.conflicts(Access.of(y, True, OTHERS))
     assert not read.conflicts(Access.of(x, False, OTHERS))
     assert write.conflicts(Access.of(x, False, OTHERS))
+    assert write.conflicts(Access.of(x, False, SEVERAL_AT_A_TIME))
     assert read.conflicts(Access.of(x, True, OTHERS))
     assert Access.of(x, True).conflicts(Access.of(x, True))  # who touches what is not known
     assert write.conflicts(Access.of(view, False, EACH_ITS_OWN))  # the same threads at other places

@@ -110,7 +110,7 @@ def test_what_has_run_is_documented(root: Path) -> None:
 
 def every_schedule() -> list[Any]:
     """Program, element type, width; a few are quick."""
-    quick = {("scale", "f16", 6), ("segment_center", "f32", 6), ("recurrence", "i64", 6)}
+    quick = {("scale", "f16", 6), ("row_center", "f16", 1), ("segment_center", "f32", 6), ("recurrence", "i64", 6)}
     return [
         pytest.param(*case, marks=() if case in quick else pytest.mark.slow)
         for name in PROGRAMS

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import root
 
-Signature = tuple[tuple[int, int], ...] | None
+Signature = tuple[tuple[int, int, int], ...] | None
 
 
 @dataclass(frozen=True)
 class Access:
     """An access to a buffer. `signature` says which thread touches which element: per dim the stride
-    and count of the threads along it; None when unknown. Equal signatures on the same view mean that
-    every element stays with its thread."""
+    and count of the threads along it, and how many consecutive elements each has at a time; None when
+    unknown. Equal signatures on the same view mean that every element stays with its thread."""
 
     buffer: ir.Value
     write: bool

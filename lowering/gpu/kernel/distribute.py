@@ -101,7 +101,9 @@ def signature(generic: GenericOp, loops: ThreadLoops, k: int, accumulated: bool)
         reduced = accumulated and not generic.parallel[loop]
         if shape.shape[loop] > 1 and loop not in indexed and not reduced:
             return None
-    return tuple((shape.stride[d], shape.shape[d]) if shape.shape[d] > 1 else (1, 1) for d in indexed)
+    return tuple(
+        (shape.stride[d], shape.shape[d], shape.width(d)) if shape.shape[d] > 1 else (1, 1, 1) for d in indexed
+    )
 
 
 def _combiners(generic: GenericOp) -> dict[int, Combiner]:
