@@ -158,26 +158,30 @@ def _is_along_memory(x: ir.Value) -> bool:
 
 def _rewrite(op: ir.Operation, product: _Product, regs: RegisterBlock) -> None:
     """The loops of a product. A right side that has to be turned is turned for more than a few rows only."""
+    fill = _zeros(op, product.out.buffer)
+    emitter = _Emitter(product, regs, fill is not None)
     if not product.turned:
-        _Emitter(product, regs, _take_zeros(op, product.out.buffer)).run()
-        return
-
-    def rows_by_one() -> list[ir.Value]:
-        op.clone()
-        return []
-
-    few = build.less(product.out.extent(product.m), regs.rows // 2)
-    flow.choose(few, rows_by_one, lambda: _Emitter(product, regs, False).run() or [], [])
+        emitter.run()
+    else:
+        few = build.less(product.out.extent(product.m), regs.rows // 2)
+        flow.choose(few, lambda: _copies(fill, op), lambda: emitter.run() or [], [])
+    if fill is not None:
+        fill.erase()
 
 
-def _take_zeros(op: ir.Operation, out: ir.Value) -> bool:
-    """Whether a fill right before an op wrote zeros to its result; it is erased."""
+def _copies(*ops: ir.Operation | None) -> list[ir.Value]:
+    """Ops as they are."""
+    for op in ops:
+        if op is not None:
+            op.clone()
+    return []
+
+
+def _zeros(op: ir.Operation, out: ir.Value) -> ir.Operation | None:
+    """A fill right before an op, which wrote zeros to its result."""
     earlier = takewhile(lambda x: x != op, [x.operation for x in op.block.operations])
     before = next((x for x in reversed(list(earlier)) if not is_address(x)), None)
-    if before is None or not is_zeros(before) or _whole(before.operands[1]) != _whole(out):
-        return False
-    before.erase()
-    return True
+    return before if before is not None and is_zeros(before) and _whole(before.operands[1]) == _whole(out) else None
 
 
 def _whole(view: ir.Value) -> ir.Value:

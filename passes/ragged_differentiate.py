@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect import builders, extensions
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import free_symbol
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.differentiate.keeping import Place, worth_keeping
 from ragged_dialect.passes.differentiate.program import has_derivative, jvp, vjp
 from ragged_dialect.types import is_ragged, shape_of
 
@@ -41,8 +44,12 @@ class RaggedDifferentiate(RaggedPass):
     those of the results. The gradient of a max or min is that of the first of equal elements; that of an empty
     component does not exist. An op without a rule is refused by name.
 
+    With `keep`, `f_vjp` computes no reduction of `f` again (a maximum, a softmax, a product, attention): it takes the
+    results of those that it needs, last, and `f_kept` is `f` with these as further results.
+
     Options: `function`, by default the only one; `mode`, `vjp` or `jvp`; `arguments`, numbers of arguments with commas
-    between them, by default all of floats; `result`, the name of the new function. Precondition: no checks yet.
+    between them, by default all of floats; `result`, the name of the new function; `keep`, of a vjp only.
+    Precondition: no checks yet.
     """
 
     name: ClassVar[str] = "ragged-differentiate"
@@ -50,19 +57,22 @@ class RaggedDifferentiate(RaggedPass):
     mode: str = "vjp"
     arguments: str = ""
     result: str = ""
+    keep: bool = False
 
     def run(self, op: ir.Operation) -> None:
         """Add the function to a module."""
         if self.mode not in _MODES:
             raise PassFailure(op, f"ragged-differentiate: expected a mode among vjp, jvp, got '{self.mode}'")
+        if self.keep and self.mode != "vjp":
+            raise PassFailure(op, f"ragged-differentiate: expected mode vjp with keep, got '{self.mode}'")
         extensions.modules("derivatives")
         source = self._source(op)
-        made = source.clone(ir.InsertionPoint(source)).operation
-        source.move_before(made)
-        name = self.result or f"{ir.StringAttr(source.attributes['sym_name']).value}_{self.mode}"
-        made.attributes["sym_name"] = ir.StringAttr.get(free_symbol(op, name))
+        name = ir.StringAttr(source.attributes["sym_name"]).value
+        made = _copy(op, source, self.result or f"{name}_{self.mode}")
         with made.location:
-            self._differentiate(made)
+            places = self._differentiate(made)
+        if self.keep:
+            _return_also(_copy(op, source, f"{name}_kept"), places)
 
     def _source(self, module: ir.Operation) -> ir.Operation:
         functions = {
@@ -96,7 +106,8 @@ class RaggedDifferentiate(RaggedPass):
                 )
         return [int(word) for word in words]
 
-    def _differentiate(self, function: ir.Operation) -> None:
+    def _differentiate(self, function: ir.Operation) -> list[Place]:
+        """Make a function one of derivatives; what it takes of what was kept."""
         blocks = list(function.regions[0].blocks)
         if len(blocks) != 1:
             raise PassFailure(function, f"ragged-differentiate: expected a function of one block, got {len(blocks)}")
@@ -105,11 +116,15 @@ class RaggedDifferentiate(RaggedPass):
         inputs = [block.arguments[k] for k in self._numbers(function, block)]
         results = [r for r in end.operands if has_derivative(r)]
         given = [block.add_argument(x.type, function.location) for x in (results if self.mode == "vjp" else inputs)]
+        kept: list[Place] = []
         with ir.InsertionPoint(end):
             if self.mode == "vjp":
                 for result, cotangent in zip(results, given, strict=True):
                     _conform(result, cotangent)
                 found = vjp(ops, inputs, results, given, block)
+                for place in worth_keeping(ops, found) if self.keep else ():
+                    kept.append(place)
+                    found = _taken(place.of(ops), block, found)
             else:
                 for value, tangent in zip(inputs, given, strict=True):
                     _conform(value, tangent)
@@ -121,6 +136,37 @@ class RaggedDifferentiate(RaggedPass):
         for name in ("arg_attrs", "res_attrs"):
             if name in function.attributes:
                 del function.attributes[name]
+        return kept
+
+
+def _copy(module: ir.Operation, source: ir.Operation, name: str) -> ir.Operation:
+    """A function again, behind it, with a name that is free."""
+    made = source.clone(ir.InsertionPoint(source)).operation
+    source.move_before(made)
+    made.attributes["sym_name"] = ir.StringAttr.get(free_symbol(module, name))
+    return made
+
+
+def _taken(value: ir.Value, block: ir.Block, gradients: list[ir.Value]) -> list[ir.Value]:
+    """Take a value from the caller; gradients, of which it may be one."""
+    taken = block.add_argument(value.type, definer(value).location)
+    value.replace_all_uses_with(taken)
+    _conform(value, taken)
+    return [taken if gradient == value else gradient for gradient in gradients]
+
+
+def _return_also(function: ir.Operation, places: Sequence[Place]) -> None:
+    """Return what is kept behind the results of a function."""
+    *ops, end = [op.operation for op in function.regions[0].blocks[0].operations]
+    returned = [*end.operands, *(place.of(ops) for place in places)]
+    with ir.InsertionPoint(end), end.location:
+        ir.Operation.create("func.return", operands=returned)
+    end.erase()
+    inputs = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    types = ir.FunctionType.get(inputs, [x.type for x in returned])
+    function.attributes["function_type"] = ir.TypeAttr.get(types)
+    if "res_attrs" in function.attributes:
+        del function.attributes["res_attrs"]
 
 
 def _conform(value: ir.Value, other: ir.Value) -> None:

@@ -113,6 +113,36 @@ func.func @turned(%x: memref<?x16xf32>, %w: memref<?x16xf32>, %o: memref<?x?xf32
 // -----
 
 #x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (n, k)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// Where it is turned nothing is read of zeros that were written before; rows that are few have them first.
+
+// CHECK-LABEL: func.func @turned_zeroed
+// CHECK-NOT: linalg.fill
+// CHECK: scf.if
+// CHECK-NEXT: linalg.fill
+// CHECK-NEXT: linalg.generic
+// CHECK: else
+// CHECK-NOT: vector.maskedload %arg2
+// CHECK: vector.maskedstore %arg2
+// CHECK-NOT: linalg
+func.func @turned_zeroed(%x: memref<?x16xf32>, %w: memref<?x16xf32>, %o: memref<?x?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x16xf32>, memref<?x16xf32>) outs(%o : memref<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#x = affine_map<(m, n, k) -> (m, k)>
 #w = affine_map<(m, n, k) -> (k, n)>
 #o = affine_map<(m, n, k) -> (m, n)>
 

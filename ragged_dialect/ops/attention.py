@@ -249,6 +249,7 @@ class AttentionOp(Attention, name="attention", traits=[Pure]):
     k: Operand[Tensor]
     v: Operand[Tensor]
     windows = True
+    reduces = True
 
     def verify_invariants(self) -> None:
         for result, (shape, element) in zip(self.operation.results, self.verify_operands().values(), strict=True):

@@ -54,6 +54,8 @@ class RaggedOp(ext.Operation):
     apart = ""
     """The attribute whose dim or level, if it is not the leading one, says that the op works on the components of the
     leading dim apart from one another; `always` where it does, whatever its attributes are."""
+    reduces = False
+    """Whether an element of a result is made of many of the operands: cheaper to keep than to compute again."""
     is_mapped = True
     """Whether `ragged.mapping` says something of it: it computes, by loops or what becomes some."""
 

@@ -257,6 +257,7 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
     max: Operand[Scalar]
     dim: IntegerAttr
     kind: StringAttr
+    reduces = True
 
     @staticmethod
     def infer(x: RaggedShape, *, dim: int) -> RaggedShape:
@@ -294,6 +295,7 @@ class ScanOp(RaggedOp, name="scan", traits=[Pure]):
     x: Operand[Tensor]
     dim: IntegerAttr
     kind: StringAttr
+    reduces = True
     optional = ("reverse",)
 
     same_lengths = True

@@ -86,7 +86,7 @@ def test_short_floats(dtype: Any) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(("depth", "columns"), [(7, 10), (130, 50), (33, 260), (16, 32)])
+@pytest.mark.parametrize(("depth", "columns"), [(7, 10), (130, 50), (33, 260), (16, 32), (0, 16), (300, 20)])
 def test_transposed_weights(depth: int, columns: int) -> None:
     """Their rows are an extent that is known when the program runs."""
     x, w = values(300, depth, dtype=np.float32), values(columns, depth, dtype=np.float32)

@@ -14,7 +14,7 @@ from ragged_dialect.arrays.core.buffer import RecordedBuffer, TensorBuffer, buff
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense, library_of, peek
 from ragged_dialect.arrays.core.tree import flatten
-from ragged_dialect.arrays.tracing.derivatives import Recorded
+from ragged_dialect.arrays.tracing.derivatives import Keeping, Recorded, floats, keeping
 from ragged_dialect.arrays.tracing.function import (
     Call,
     Compiled,
@@ -22,11 +22,9 @@ from ragged_dialect.arrays.tracing.function import (
     Traceable,
     build,
     requires_gradient,
-    trace_function,
 )
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec
-from ragged_dialect.arrays.tracing.plan import Result
-from ragged_dialect.arrays.tracing.program import Program
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.results import is_number, shown
 from ragged_dialect.arrays.tracing.tensor import Tensor
 
 Context: TypeAlias = Any
@@ -36,35 +34,35 @@ Context: TypeAlias = Any
 def recorded(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:
     """A program of leaves of which some require gradients, and the tree of its results. PassError for an operation
     without a derivative."""
-    leaves = [_compacted(leaf) for leaf in leaves]
-    program, tree = build(name, without_gradients(leaves), body, target)
-    return RecordedProgram(name, leaves, body, program), tree
+    made = RecordedProgram(name, [_compacted(leaf) for leaf in leaves], body, target)
+    return made, made.tree
 
 
 class RecordedProgram:
     """A program in PyTorch's graph. Results that are views of arguments are views of the tensors; those of integers,
-    and all where gradients are off, are as without."""
+    and all where gradients are off, are as without. What the gradients need not compute again is kept beside."""
 
-    def __init__(self, name: str, leaves: Leaves, body: Traceable, program: Program) -> None:
-        self._program = program
-        self.target = program.target
-        self._results = program.results
-        self._floats = [k for k, r in enumerate(self._results) if r.values >= 0 and _is_float(r)]
+    def __init__(self, name: str, leaves: Leaves, body: Traceable, target: str | None) -> None:
         active = [k for k, leaf in enumerate(leaves) if leaf_spec(leaf).library == RECORDED]
-        self._pull = _Pull(name, len(leaves), active, self._floats, body, self.target)
-        if self._floats:
-            self._pull.check(without_gradients(leaves), self._cotangents(program(without_gradients(leaves))))
+        made: list[Keeping] = []
 
-    def _cotangents(self, results: Sequence[Dense]) -> list[ArrayLike]:
-        """Arguments of the structures and types of results."""
-        return [_maker(results[k], self._results[k].spec)(_tensor(results[k])) for k in self._floats]
+        def run(tensors: list[Tensor]) -> list[Tensor]:
+            made.append(keeping(name, lambda *given: body(list(given)), tensors, active, _of_graph))
+            return [*made[0].results, *(x for x in made[0].kept if isinstance(x, Tensor))]
+
+        self._program, _ = build(name, without_gradients(leaves), run, target)
+        self.target = self._program.target
+        results, self.tree, self._floats, kept = made[0]
+        self._results = self._program.results[: len(results)]
+        self._kept = [x if isinstance(x, int) else None for x in kept]
+        self._pull = _Pull(name, len(leaves), active, self._floats, body, self.target)
 
     def __call__(self, leaves: Leaves) -> list[ArrayLike]:
         """The results of a call."""
         leaves = [_compacted(leaf) for leaf in leaves]
         results: list[ArrayLike] = []
         if not sys.modules["torch"].is_grad_enabled():
-            return self._program(without_gradients(leaves))
+            return self._program(without_gradients(leaves))[: len(self._results)]
         made = _node().apply(self, leaves, results, *(_tensor(x) for x in leaves if _of_torch(x)))
         for k, tensor in zip(self._floats, made, strict=True):
             results[k] = _with_tensor(results[k], tensor)
@@ -76,9 +74,11 @@ class RecordedProgram:
 
     def forward(self, ctx: Context, leaves: Leaves, results: list[ArrayLike], tensors: Sequence[Dense]) -> Any:
         """The tensors of the results; what the backward program needs is saved."""
-        results += self._program(without_gradients(leaves))
+        made = self._program(without_gradients(leaves))
+        results += made[: len(self._results)]
         floats = [results[k] for k in self._floats]
-        ctx.save_for_backward(*tensors)
+        beside = iter(made[len(self._results) :])
+        ctx.save_for_backward(*tensors, *(_tensor(next(beside) if k is None else results[k]) for k in self._kept))
         ctx.program = self
         ctx.leaves = [_maker(leaf, leaf.spec) if _of_torch(leaf) else leaf for leaf in leaves]
         ctx.results = [_maker(results[k], self._results[k].spec) for k in self._floats]
@@ -89,12 +89,14 @@ class RecordedProgram:
         saved = iter(ctx.saved_tensors)
         leaves = [leaf(next(saved)) if callable(leaf) else leaf for leaf in ctx.leaves]
         given = [make(tensor.contiguous()) for make, tensor in zip(ctx.results, cotangents, strict=True)]
-        gradients = dict(zip(self._pull.active, self._pull(*leaves, *given), strict=True))
+        # A gradient that has one itself has it by way of the arguments: what is kept depends on them.
+        kept = [] if requires_gradient([*leaves, *given]) else [_kept_leaf(tensor) for tensor in saved]
+        gradients = dict(zip(self._pull.active, self._pull(*leaves, *given, *kept), strict=True))
         return [_tensor(gradients[k]) if k in gradients else None for k, x in enumerate(leaves) if _of_torch(x)]
 
 
 class _Pull(Function):
-    """Gradients by the active leaves, of all leaves and cotangents."""
+    """Gradients by the active leaves, of all leaves and cotangents, and perhaps of what was kept."""
 
     def __init__(
         self, name: str, count: int, active: Sequence[int], floats: Sequence[int], body: Traceable, target: str
@@ -117,20 +119,22 @@ class _Pull(Function):
             results, _ = flatten(self._of(given))
             return [results[k] for k in self._floats]
 
-        return pulled(self._name, run, tensors[: self._count], self.active, tensors[self._count :])
-
-    def check(self, leaves: Leaves, cotangents: Sequence[Dense]) -> None:
-        """PassError where there is no derivative: nothing is compiled."""
-        with trace_function(self._name, [*leaves, *cotangents], self._body):
-            pass
+        given = self._count + len(self._floats)
+        cotangents, kept = tensors[self._count : given], tensors[given:]
+        return pulled(self._name, run, tensors[: self._count], self.active, cotangents, kept)
 
 
 def pulled(
-    name: str, of: Traceable, given: Sequence[Tensor], active: Sequence[int], cotangents: Sequence[Tensor]
+    name: str,
+    of: Traceable,
+    given: Sequence[Tensor],
+    active: Sequence[int],
+    cotangents: Sequence[Tensor],
+    kept: Sequence[Tensor] = (),
 ) -> list[Tensor]:
-    """The gradients of traced code by some of its arguments, of cotangents of its results. PassError for an operation
-    without a derivative."""
-    return Recorded(name, lambda *arguments: of(list(arguments)), given, active).pulled(cotangents)
+    """The gradients of traced code by some of its arguments, of cotangents of its results, and of what was kept of it.
+    PassError for an operation without a derivative."""
+    return Recorded(name, lambda *arguments: of(list(arguments)), given, active).pulled(cotangents, kept)
 
 
 @functools.cache
@@ -154,8 +158,14 @@ def _node() -> Any:
 # Leaves and results ----------------------------------------------------------------------------------
 
 
-def _is_float(result: Result) -> bool:
-    return result.spec.dtype.kind not in "biu" and not result.number
+def _of_graph(results: list[Tensor]) -> list[int]:
+    """The results whose tensors are the program's: no numbers, and no views of arguments."""
+    return [k for k in floats(results) if not is_number(results[k]) and shown(results[k]) is None]
+
+
+def _kept_leaf(tensor: Dense) -> DenseLeaf:
+    """What was kept as an argument, whose extents are no part of the program."""
+    return dense_leaf(tensor.detach(), frozenset(range(tensor.ndim)))
 
 
 def _of_torch(leaf: Leaf) -> bool:

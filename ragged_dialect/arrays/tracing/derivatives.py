@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
@@ -13,14 +14,17 @@ from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import convert, kind
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import Trace, known, running
-from ragged_dialect.arrays.tracing.wrap import contiguous
-from ragged_dialect.errors import ArgumentError, PassError
+from ragged_dialect.arrays.tracing.trace import Trace, known, running, tracing
+from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
+from ragged_dialect.errors import ArgumentError, PassError, TraceError
 from ragged_dialect.ir import build
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate import program
+from ragged_dialect.passes.differentiate.keeping import Place, use_kept, worth_keeping
 from ragged_dialect.passes.differentiate.views import fitted, storage_of
+from ragged_dialect.runtime.signature import numpy_dtype
+from ragged_dialect.types import shape_of as value_shape
 
 Nested: TypeAlias = Any
 """Tuples, lists and dicts, in one another, of arrays, numbers or tracers."""
@@ -73,8 +77,20 @@ class Recorded:
     def _roots(self) -> list[ir.Value]:
         return [leaf.root for leaves in self.leaves for leaf in leaves]
 
-    def pulled(self, cotangents: Sequence[Tensor]) -> list[Nested]:
-        """The gradient of every argument that was asked for, as its tree."""
+    def kept(self, results: Sequence[Tensor]) -> list[Place]:
+        """What of `ops` is worth keeping for gradients, given cotangents of some results. PassError for an operation
+        without a derivative."""
+        values = [r.value for r in results]
+
+        def made() -> list[ir.Value]:
+            unknown = [_unknown(value) for value in values]
+            return program.vjp(self.ops, self._roots, values, unknown, self.trace.block)
+
+        return worth_keeping(self.ops, _derived(self.trace, self.op, made))
+
+    def pulled(self, cotangents: Sequence[Tensor], kept: Sequence[Tensor] = ()) -> list[Nested]:
+        """The gradient of every argument that was asked for, as its tree. `kept` has the elements of what `keeping`
+        found worth it."""
         pairs = [(r, c) for r, c in zip(self.results, cotangents, strict=True) if kind(r.dtype) == "f"]
         values = [r.value for r, _ in pairs]
         given = [_like(self.op, r, c) for r, c in pairs]
@@ -83,11 +99,28 @@ class Recorded:
         def made() -> list[ir.Value]:
             return program.vjp(self.ops, self._roots, values, given, trace.block)
 
-        found = iter(_derived(trace, self.op, made))
+        gradients = _derived(trace, self.op, made)
+        if kept:
+            gradients = self._with(kept, gradients)
+        found = iter(gradients)
         return [
             unflatten(tree, [self._gradient(leaf.tensor, next(found)) for leaf in leaves])
             for leaves, tree in zip(self.leaves, self.trees, strict=True)
         ]
+
+    def _with(self, kept: Sequence[Tensor], gradients: list[ir.Value]) -> list[ir.Value]:
+        """The gradients where values of the function are kept."""
+        values = [place.of(self.ops) for place in worth_keeping(self.ops, gradients)]
+        if [_elements(value) for value in values] != [_elements(x.value) for x in kept]:
+            raise TraceError(
+                f"{self.op}: expected a function that does the same whenever it is traced, got another one"
+            )
+        for value, x in zip(values, kept, strict=True):
+            whole, made = use_kept(value, x.storage)
+            for op in made:
+                known(op)
+            gradients = [whole if gradient == value else gradient for gradient in gradients]
+        return gradients
 
     def _gradient(self, x: Tensor, value: ir.Value) -> Tensor:
         if x.weak:
@@ -112,6 +145,57 @@ class Recorded:
         return unflatten(self.tree, [Tensor(self.trace, v, r.dtype, r.axes, weak=r.weak) for r, v in made_of])
 
 
+class Keeping(NamedTuple):
+    """A function that was traced: its results and their tree, the numbers of those that have cotangents; and what its
+    gradients need not compute again, elements without their structure, or the number of a result."""
+
+    results: list[Tensor]
+    tree: Tree
+    wanted: list[int]
+    kept: list[Tensor | int]
+
+
+def keeping(
+    op: str,
+    function: Function,
+    arguments: Sequence[Nested],
+    numbers: Sequence[int],
+    chosen: Callable[[list[Tensor]], list[int]],
+) -> Keeping:
+    """Trace a function on the arguments of the running trace, whose gradients by some of them, of cotangents of results
+    that are `chosen`, are computed in other calls. What these need is found in a trace of its own. PassError for an
+    operation without a derivative."""
+    trace = running(op)
+    ops, nested = program.recorded(trace.block, lambda: function(*arguments))
+    found, tree = flatten(nested)
+    results = [as_tensor(trace, r) for r in found]
+    wanted = chosen(results)
+    given, nesting = flatten(tuple(arguments))
+    if len(given) != len(trace.tensors) or any(map(operator.is_not, given, trace.tensors)):
+        return Keeping(results, tree, wanted, [])
+    with tracing(trace.name, trace.leaves[: len(given)], trace.device) as inner:
+        with inner.building(), ir.Location.name(op):
+            again = Recorded(op, function, unflatten(nesting, inner.tensors), numbers)
+            places = again.kept([again.results[k] for k in wanted])
+            before = len(again.ops) - len(ops)  # those that make its arguments
+            same = [one.name for one in again.ops[before:]] == [one.name for one in ops]
+            values = [Place(op - before, result).of(ops) for op, result in places] if same else []
+    of_results = {results[k].value: k for k in reversed(wanted)}
+    return Keeping(results, tree, wanted, [of_results.get(value, _storage(trace, value)) for value in values])
+
+
+def _storage(trace: Trace, value: ir.Value) -> Tensor:
+    storage = storage_of(value)
+    dtype = numpy_dtype(str(storage.type.element_type))
+    assert dtype is not None
+    return of_value(trace, storage, dtype)
+
+
+def _elements(x: ir.Value) -> tuple[int, ir.Type]:
+    """What values and kept elements of them have in common."""
+    return len(value_shape(x.type).layout.axes), x.type.element_type
+
+
 def _derived(trace: Trace, op: str, make: Callable[[], list[ir.Value]]) -> list[ir.Value]:
     """What is computed of derivatives: on structures of the program, which were checked. PassError for an operation
     without a derivative."""
@@ -122,6 +206,16 @@ def _derived(trace: Trace, op: str, make: Callable[[], list[ir.Value]]) -> list[
     for one in ops:
         known(one)
     return made
+
+
+def _unknown(like: ir.Value) -> ir.Value:
+    """What stands for a cotangent where only is asked what else is needed."""
+    return ir.Operation.create("builtin.unrealized_conversion_cast", results=[like.type], operands=[]).result
+
+
+def floats(results: Sequence[Tensor]) -> list[int]:
+    """The numbers of results that have cotangents."""
+    return [k for k, r in enumerate(results) if kind(r.dtype) == "f"]
 
 
 def check_float(text: str, x: Tensor) -> None:

@@ -127,7 +127,7 @@ def trace_function(name: str, leaves: Leaves, body: Traceable) -> Generator[Trac
             results, tree = flatten(_called(name, body, trace.tensors))
             returned = Returned()
             tensors = [as_tensor(trace, r) for r in results]
-            plans = [plan_result(trace, t, returned, where, library) for t in tensors]
+            plans = [plan_result(t, returned, where, library) for t in tensors]
             trace.finish(returned.values)
         yield Traced(trace, plans, tree, where)
 

@@ -7,8 +7,9 @@ import inspect
 from collections.abc import Callable, Sequence
 
 from ragged_dialect.arrays.core.arguments import bind, integer, listed
+from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.tree import Static, flatten, unflatten
-from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float
+from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats, keeping
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -99,7 +100,7 @@ class _Derived:
         return gradient if op == "grad" else (unflatten(recorded.tree, recorded.results), gradient)
 
 
-def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Callable[[Nested], tuple[Nested, ...]]]:
+def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     """The results of a function, and a function from cotangents of these, nested like them, to a tuple with the
     gradient by every argument.
 
@@ -108,40 +109,52 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Callable[[Ne
     _checked("vjp", function)
     if any(isinstance(leaf, Tensor) for leaf in flatten(arguments)[0]):
         recorded = Recorded("vjp", function, arguments, range(len(arguments)))
-        return unflatten(recorded.tree, recorded.results), _of_cotangents(lambda given: _pulled(recorded, given))
+        return unflatten(recorded.tree, recorded.results), Pullback(lambda given: _pulled(recorded, given), 0)
     value, pull = _pulling(Static.of(function))
-    return value(*arguments), _of_cotangents(lambda given: pull(arguments, given))
+    results, kept = value(*arguments)
+    size = sum(x.nbytes for x in kept if not isinstance(x, RaggedArray))
+    return results, Pullback(lambda given: pull(arguments, given, kept), size)
 
 
-def _of_cotangents(pull: Callable[[Nested], tuple[Nested, ...]]) -> Callable[..., tuple[Nested, ...]]:
-    """A function of one argument, which refuses others."""
+class Pullback:
+    """What `vjp` gives: from cotangents of results to gradients. `kept_bytes` is the size of what was kept for it of
+    the function's values, beside arguments and results."""
 
-    def pullback(*given: Nested, **named: Nested) -> tuple[Nested, ...]:
-        return pull(*bind("vjp", _COTANGENTS, given, named).args)
+    def __init__(self, pull: Callable[[Nested], tuple[Nested, ...]], kept_bytes: int) -> None:
+        self._pull = pull
+        self.kept_bytes = kept_bytes
 
-    return pullback
+    def __call__(self, *given: Nested, **named: Nested) -> tuple[Nested, ...]:
+        """The gradient by every argument."""
+        return self._pull(*bind("vjp", _COTANGENTS, given, named).args)
 
 
 _COTANGENTS = inspect.Signature([inspect.Parameter("cotangents", inspect.Parameter.POSITIONAL_OR_KEYWORD)])
 
 
-def _pulled(recorded: Recorded, given: Nested) -> tuple[Nested, ...]:
+def _pulled(recorded: Recorded, given: Nested, kept: Sequence[Nested] = ()) -> tuple[Nested, ...]:
     recorded.trace.check_running()
     leaves, tree = flatten(given)
     if tree != recorded.tree:
         raise ArgumentError(f"{recorded.op}: expected cotangents nested as the results, got other containers")
-    return tuple(recorded.pulled([as_tensor(recorded.trace, leaf) for leaf in leaves]))
+    cotangents, values = ([as_tensor(recorded.trace, x) for x in found] for found in (leaves, kept))
+    return tuple(recorded.pulled(cotangents, values))
 
 
 @functools.lru_cache(_CACHED)
 def _pulling(fixed: Static) -> tuple[JitFunction, JitFunction]:
     function = _of(fixed)
 
-    def pulled(arguments: tuple[Nested, ...], cotangents: Nested) -> Nested:
-        return _pulled(Recorded("vjp", function, arguments, range(len(arguments))), cotangents)
+    def value(*arguments: Nested) -> tuple[Nested, list[Tensor]]:
+        made = keeping("vjp", function, arguments, range(len(arguments)), floats)
+        kept = [made.results[x] if isinstance(x, int) else x for x in made.kept]
+        return unflatten(made.tree, made.results), kept
+
+    def pulled(arguments: tuple[Nested, ...], cotangents: Nested, kept: list[Nested]) -> Nested:
+        return _pulled(Recorded("vjp", function, arguments, range(len(arguments))), cotangents, kept)
 
     pulled.__name__ = "vjp"
-    return jit(function), jit(pulled)
+    return jit(functools.update_wrapper(value, function)), jit(pulled)
 
 
 def jvp(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nested], /) -> tuple[Nested, Nested]:

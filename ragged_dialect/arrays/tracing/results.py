@@ -7,7 +7,6 @@ from ragged_dialect.arrays.core.spec import spec
 from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis, layout_of, shape_of
 from ragged_dialect.arrays.tracing.plan import NewStructure, Result
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.ir import build
 
 
@@ -31,7 +30,7 @@ class Returned:
         return len(self.values) - 1
 
 
-def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, library: str) -> Result:
+def plan_result(tensor: Tensor, returned: Returned, device: str, library: str) -> Result:
     """How a tracer comes out of a call; adds what the function has to return."""
     shape: list[int | None] = []
     axes: list[Origin | NewStructure | None] = []
@@ -44,20 +43,25 @@ def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, l
         shape += axis.tiles
         axes.append(root.origin or _new_structure(tensor, number, root, returned))
     made = spec(layout_of(tensor.axes), tuple(shape), tensor.dtype, device, library)
-    values = _shared(trace, tensor)
+    values = shown(tensor)
     add = returned.add_own if tensor.is_dense else returned.add
     at = add(tensor.value if tensor.weak else tensor.storage) if values is None else values
     loose = any(isinstance(axis, PlainAxis) and axis.extent is None for axis in tensor.axes)
-    number, nested = not tensor.axes and tensor.weak, not tensor.is_dense
+    number, nested = is_number(tensor), not tensor.is_dense
     return Result(at, made, tuple(axes), number, nested, loose, _view_shape(tensor) if at < 0 else None)
 
 
-def _shared(trace: Trace, tensor: Tensor) -> int | None:
+def is_number(tensor: Tensor) -> bool:
+    """Whether a result is a number of Python."""
+    return not tensor.axes and tensor.weak
+
+
+def shown(tensor: Tensor) -> int | None:
     """The argument whose values a ragged result shows, perhaps in another shape, as -1 - leaf. Dense
     results are the caller's to write, and show no argument's."""
     if tensor.is_dense:
         return None
-    storage = tensor.storage
+    storage, trace = tensor.storage, tensor.trace
     while storage in trace.reshaped and len([e for e in shape_of(tensor.axes).storage_shape() if e is None]) < 2:
         storage = trace.reshaped[storage]
     for number, argument in enumerate(trace.tensors):

@@ -130,6 +130,25 @@ def test_changes_in_place_are_noticed() -> None:
         y.backward()
 
 
+@pytest.mark.parametrize("function", [lambda x: rg.softmax(x, axis=1).values, lambda x: x.max(axis=1)])
+def test_changes_of_kept_results_are_noticed(function: Any) -> None:
+    y = function(ragged(values(5, 2)))
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_what_a_node_keeps() -> None:
+    """Arguments, of attention its results and the sums of its rows; of what is linear no more than arguments."""
+    x = values(5, 2, 3)
+    attention = rg.attention(ragged(x), ragged(x), ragged(x)).values
+    assert [tuple(kept.shape) for kept in attention.grad_fn.saved_tensors] == [(5, 2, 3)] * 4 + [(5, 2)]
+    assert attention.grad_fn.saved_tensors[3].data_ptr() == attention.data_ptr()
+    assert len((ragged(x) * 2.0).values.grad_fn.saved_tensors) == 1
+    with torch.no_grad():
+        assert rg.attention(ragged(x), ragged(x), ragged(x)).values.grad_fn is None
+
+
 def test_what_is_refused() -> None:
     x = ragged(values(5, 2))
     with pytest.raises(PassError, match=r"prod: expected 'ragged\.reduce_across' of kind sum, max or min, got prod"):

@@ -1,0 +1,88 @@
+// RUN: ragged-opt %s --split-input-file --ragged-differentiate=keep --ragged-insert-checks --ragged-canonicalize --ragged-check-conform --canonicalize --cse | FileCheck %s
+
+!x = tensor<?x?x8xf32, #ragged.layout<"dr|d">>
+!sums = tensor<?x8xf32>
+
+// The backward of a maximum looks where it is, and takes it from the forward.
+// CHECK-LABEL: func.func @max_kept(
+// CHECK: %[[M:.*]] = linalg.reduce { arith.maximumf }
+// CHECK: return %[[M]], %[[M]]
+// CHECK-LABEL: func.func @max_vjp(
+// CHECK-SAME: %[[X:.*]]: tensor<?x?x8xf32, #ragged.layout<"dr|d">>, %[[C:.*]]: tensor<?x8xf32>, %[[KEPT:.*]]: tensor<?x8xf32>)
+// CHECK-NOT: maximumf
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %[[KEPT]] :
+// CHECK: arith.minsi
+func.func @max(%x: !x) -> !sums {
+  %low = arith.constant 0xFF800000 : f32
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : !x
+  %e = tensor.empty(%n) : !sums
+  %i = linalg.fill ins(%low : f32) outs(%e : !sums) -> !sums
+  %m = linalg.reduce { arith.maximumf } ins(%x : !x) outs(%i : !sums) dimensions = [1]
+  return %m : !sums
+}
+
+// -----
+
+#l = #ragged.layout<"dr|d|d">
+!q = tensor<?x?x4x16xf32, #l>
+
+// Attention keeps its results: the kernels of its cotangents compute no forward.
+// CHECK-LABEL: func.func @attention_kept(
+// CHECK: %[[O:.*]]:2 = ragged.attention
+// CHECK: return %[[O]]#0, %[[O]]#0, %[[O]]#1
+// CHECK-LABEL: func.func @attention_vjp(
+// CHECK-SAME: %[[Q:.*]]: tensor<{{[^%]*}} %[[C:.*]]: tensor<{{[^%]*}} %[[KO:.*]]: tensor<{{[^%]*}} %[[KLSE:.*]]: tensor<
+// CHECK-NOT: ragged.attention %
+// CHECK: ragged.attention_vjp_q %[[Q]], %[[Q]], %[[Q]], %[[KLSE]], %[[C]]
+func.func @attention(%q: !q) -> !q {
+  %o, %lse = ragged.attention %q, %q, %q {scale = 2.500000e-01}
+       : (!q, !q, !q) -> (!q, tensor<?x?x4xf32, #ragged.layout<"dr|d">>)
+  return %o : !q
+}
+
+// -----
+
+#id = affine_map<(b, i, d) -> (b, i, d)>
+#lhs = affine_map<(b, i, n, k) -> (b, i, k)>
+#rhs = affine_map<(b, i, n, k) -> (k, n)>
+#out = affine_map<(b, i, n, k) -> (b, i, n)>
+!x = tensor<?x?x8xf32, #ragged.layout<"dr|d">>
+
+// A product is kept that something is computed of which is not linear; the tanh is computed again.
+// CHECK-LABEL: func.func @layer_kept(
+// CHECK: %[[Y:.*]] = linalg.generic
+// CHECK: math.tanh
+// CHECK: return %{{.*}}, %[[Y]]
+// CHECK-LABEL: func.func @layer_vjp(
+// CHECK-SAME: %[[X:.*]]: tensor<{{[^%]*}} %[[W:.*]]: tensor<8x8xf32>, %[[C:.*]]: tensor<{{[^%]*}} %[[Y:.*]]: tensor<
+// CHECK: math.tanh %[[Y]]
+func.func @layer(%x: !x, %w: tensor<8x8xf32>) -> !x {
+  %zero = arith.constant 0.0 : f32
+  %e = ragged.empty %x : (!x) -> !x
+  %i = linalg.fill ins(%zero : f32) outs(%e : !x) -> !x
+  %y = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : !x, tensor<8x8xf32>) outs(%i : !x) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> !x
+  %r = math.tanh %y : !x
+  return %r : !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #ragged.layout<"dr|d">>
+
+// What no reduction is in keeps nothing.
+// CHECK-LABEL: func.func @exp_kept(
+// CHECK: %[[Y:.*]] = math.exp
+// CHECK-NEXT: return %[[Y]] :
+// CHECK-LABEL: func.func @exp_vjp(
+// CHECK: math.exp
+func.func @exp(%x: !x) -> !x {
+  %y = math.exp %x : !x
+  return %y : !x
+}
