@@ -24,6 +24,9 @@ _DEPTH = 256
 """Products that a register adds before its sum goes to memory: a panel of the right side for them is 32 KiB, a first
 cache of a processor with AVX-512 (16 KiB with less), and long sums are sums of sums. Large products take 0.95 of their
 time with 128."""
+_APART = 64
+"""The same where the left side is across memory in the sums, as in gradients of weights: each of its elements is in
+another cache line, and lines that are far from one another share few sets of the first cache."""
 _STRIP = 512 << 10
 """Bytes of the left side that all panels of columns read one after the other: half of a second cache of 1 MiB, the
 least that processors with AVX-512 have."""
@@ -212,7 +215,8 @@ class _Emitter:
         self.rows = product.out.extent(product.m)
         self.depth = product.left.extent(product.k)
         self.columns = product.out.extent(product.n)
-        depth = min(self.depth, _DEPTH) if isinstance(self.depth, int) else _DEPTH
+        self.stretch = _DEPTH if product.left.loops[-1] == product.k else _APART
+        depth = min(self.depth, self.stretch) if isinstance(self.depth, int) else self.stretch
         self.panel = regs.scratch(build.ceildiv(depth, regs.square) * regs.square)
 
     def run(self) -> None:
@@ -228,17 +232,18 @@ class _Emitter:
 
     def _strips(self, places: dict[int, Mixed]) -> None:
         """Parts of the left side that stay in the second cache while the panels go over them."""
-        depth = min(self.depth, _DEPTH) if isinstance(self.depth, int) else _DEPTH
+        depth = min(self.depth, self.stretch) if isinstance(self.depth, int) else self.stretch
         high = max(_STRIP // (max(depth, 1) * self.regs.size * self.regs.rows), 1) * self.regs.rows
 
         def part(m: ir.Value, k: ir.Value) -> list[ir.Value]:
-            rows, depth = build.minimum(build.sub(self.rows, m), high), build.minimum(build.sub(self.depth, k), _DEPTH)
+            rows = build.minimum(build.sub(self.rows, m), high)
+            depth = build.minimum(build.sub(self.depth, k), self.stretch)
             self._panels(places, _Part(m, rows, k, depth))
             return []
 
         def strip(m: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             all_ = build.maximum(self.depth, 1) if self.zeroed else self.depth
-            return flow.strided(0, _DEPTH, all_, [], lambda k, _: part(m, k))
+            return flow.strided(0, self.stretch, all_, [], lambda k, _: part(m, k))
 
         flow.strided(0, high, self.rows, [], strip)
 
@@ -343,6 +348,6 @@ class _Emitter:
 
         if not self.zeroed:
             return some()
-        if isinstance(self.depth, int) and self.depth <= _DEPTH:
+        if isinstance(self.depth, int) and self.depth <= self.stretch:
             return none()
         return flow.choose(build.equal(k, 0), none, some, [regs.vector] * len(there))

@@ -1,0 +1,151 @@
+// RUN: ragged-opt %s --split-input-file --inline-index-vectors --canonicalize --cse | FileCheck %s
+
+#id = affine_map<(d) -> (d)>
+
+// The lengths of components that are taken: nothing has the lengths of all.
+// CHECK-LABEL: func.func @taken(
+// CHECK-SAME: %[[OFFSETS:.*]]: tensor<?xi64>, %[[IDS:.*]]: tensor<?xi64>)
+// CHECK: linalg.generic
+// CHECK: %[[I:.*]] = linalg.index 0
+// CHECK: %[[ID:.*]] = tensor.extract %[[IDS]][%[[I]]]
+// CHECK: %[[AT:.*]] = arith.index_cast %[[ID]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %c1
+// CHECK: %[[HIGH:.*]] = tensor.extract %[[OFFSETS]][%[[NEXT]]]
+// CHECK: %[[LOW:.*]] = tensor.extract %[[OFFSETS]][%[[AT]]]
+// CHECK: %[[N:.*]] = arith.subi %[[HIGH]], %[[LOW]]
+// CHECK: linalg.yield %[[N]]
+// CHECK-NOT: linalg.generic
+func.func @taken(%offsets: tensor<?xi64>, %ids: tensor<?xi64>) -> tensor<?xi64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = tensor.dim %offsets, %c0 : tensor<?xi64>
+  %count = arith.subi %size, %c1 : index
+  %e = tensor.empty(%count) : tensor<?xi64>
+  %lengths = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %next = arith.addi %i, %c1 : index
+    %high = tensor.extract %offsets[%next] : tensor<?xi64>
+    %low = tensor.extract %offsets[%i] : tensor<?xi64>
+    %n = arith.subi %high, %low : i64
+    linalg.yield %n : i64
+  } -> tensor<?xi64>
+  %m = tensor.dim %ids, %c0 : tensor<?xi64>
+  %f = tensor.empty(%m) : tensor<?xi64>
+  %taken = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%f : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %ids[%i] : tensor<?xi64>
+    %at = arith.index_cast %id : i64 to index
+    %n = tensor.extract %lengths[%at] : tensor<?xi64>
+    linalg.yield %n : i64
+  } -> tensor<?xi64>
+  return %taken : tensor<?xi64>
+}
+
+// -----
+
+#id = affine_map<(d) -> (d)>
+
+// A check that looks for an index out of range, and then reads it, computes each; so does what asks for the size.
+// CHECK-LABEL: func.func @checked(
+// CHECK-NOT: linalg.generic
+// CHECK: scf.for
+// CHECK:   arith.addi
+// CHECK:   ragged.fold
+// CHECK: scf.if
+// CHECK:   arith.addi
+func.func @checked(%ids: tensor<?xi64>, %count: i64) -> i64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %none = arith.constant -1 : index
+  %zero = arith.constant 0 : i64
+  %size = tensor.dim %ids, %c0 : tensor<?xi64>
+  %e = tensor.empty(%size) : tensor<?xi64>
+  %places = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %ids[%i] : tensor<?xi64>
+    %p = arith.addi %id, %count : i64
+    linalg.yield %p : i64
+  } -> tensor<?xi64>
+  %n = tensor.dim %places, %c0 : tensor<?xi64>
+  %bad = scf.for %i = %c0 to %n step %c1 iter_args(%found = %none) -> (index) {
+    %p = tensor.extract %places[%i] : tensor<?xi64>
+    %low = arith.cmpi slt, %p, %zero : i64
+    %here = arith.select %low, %i, %none : index
+    %first = arith.minui %found, %here : index
+    scf.yield %first : index
+  } {ragged.fold = {kind = "search"}}
+  %is = arith.cmpi sge, %bad, %c0 : index
+  %shown = scf.if %is -> i64 {
+    %p = tensor.extract %places[%bad] : tensor<?xi64>
+    scf.yield %p : i64
+  } else {
+    scf.yield %zero : i64
+  }
+  return %shown : i64
+}
+
+// -----
+
+#id = affine_map<(d) -> (d)>
+#row = affine_map<(i, d) -> (i, d)>
+
+// A vector stays that is a result, that is read for every feature of a row, or that is more than two loads.
+// CHECK-LABEL: func.func @kept(
+// CHECK-COUNT-6: linalg.generic
+func.func @kept(%x: tensor<?x8xf32>, %ids: tensor<?xi64>, %count: i64) -> (tensor<?xi64>, tensor<?xi64>, tensor<?x8xf32>, tensor<?xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = tensor.dim %ids, %c0 : tensor<?xi64>
+  %e = tensor.empty(%size) : tensor<?xi64>
+  %result = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %ids[%i] : tensor<?xi64>
+    %p = arith.addi %id, %count : i64
+    linalg.yield %p : i64
+  } -> tensor<?xi64>
+  %of_it = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %result[%i] : tensor<?xi64>
+    %p = arith.muli %id, %count : i64
+    linalg.yield %p : i64
+  } -> tensor<?xi64>
+  %rows = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %ids[%i] : tensor<?xi64>
+    %p = arith.subi %id, %count : i64
+    linalg.yield %p : i64
+  } -> tensor<?xi64>
+  %f = tensor.empty(%size) : tensor<?x8xf32>
+  %values = linalg.generic {indexing_maps = [#row], iterator_types = ["parallel", "parallel"]} outs(%f : tensor<?x8xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %d = linalg.index 1 : index
+    %id = tensor.extract %rows[%i] : tensor<?xi64>
+    %at = arith.index_cast %id : i64 to index
+    %v = tensor.extract %x[%at, %d] : tensor<?x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x8xf32>
+  %three = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %a = tensor.extract %ids[%i] : tensor<?xi64>
+    %at = arith.index_cast %a : i64 to index
+    %b = tensor.extract %ids[%at] : tensor<?xi64>
+    %next = arith.index_cast %b : i64 to index
+    %c = tensor.extract %ids[%next] : tensor<?xi64>
+    linalg.yield %c : i64
+  } -> tensor<?xi64>
+  %of_three = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %three[%i] : tensor<?xi64>
+    linalg.yield %id : i64
+  } -> tensor<?xi64>
+  return %result, %of_it, %values, %of_three : tensor<?xi64>, tensor<?xi64>, tensor<?x8xf32>, tensor<?xi64>
+}

@@ -1,0 +1,97 @@
+"""`inline-index-vectors`: an index vector that others are computed of is no buffer of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.flow import FOLD
+from ragged_dialect.ir.match import enclosing
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.passes.base import RaggedPass
+
+_LOADS = 2
+"""Loads of an element that is computed again: two offsets make a length, and an index with the offset there a start."""
+
+
+@dataclass(frozen=True)
+class InlineIndexVectors(RaggedPass):
+    """Compute the elements of an index vector where other index vectors, and folds of them, read them.
+
+    ```mlir
+    %lengths = linalg.generic … outs(%e : tensor<?xi64>) {
+      %i = linalg.index 0 … %high = tensor.extract %offsets[%i + 1] … linalg.yield %high - %low }
+    %taken = linalg.generic … outs(%f : tensor<?xi64>) {
+      %j = linalg.index 0 … %k = tensor.extract %ids[%j] … %n = tensor.extract %lengths[%k] : tensor<?xi64> … }
+    // becomes
+    %taken = linalg.generic … outs(%f : tensor<?xi64>) {
+      %j = linalg.index 0 … %k = tensor.extract %ids[%j] … %high = tensor.extract %offsets[%k + 1] … %n = %high - %low }
+    ```
+
+    Each vector is a loop, or a kernel of a GPU, with a buffer. Only what nothing else reads is inlined, so that it need
+    not be there, and what takes two loads at most: not into loops over values, where an element would be computed as
+    often as there are features. Precondition: structure ops are lowered, tensors are not bufferized.
+    """
+
+    name: ClassVar[str] = "inline-index-vectors"
+
+    def run(self, op: ir.Operation) -> None:
+        """Inline the vectors of a module, each with those that it is computed of."""
+        for made in find_ops(op, "linalg.generic"):
+            if _is_index_vector(made) and not list(made.operands)[:-1]:
+                _inline(made)
+
+
+def _is_index_vector(op: ir.Operation) -> bool:
+    """Whether an op computes a vector of integers, element by element."""
+    if len(op.results) != 1 or not isinstance(op.results[0].type.element_type, ir.IntegerType):
+        return False
+    return iterator_kinds(op) == ("parallel",) and indexing_maps(op)[-1] == ir.AffineMap.get_identity(1)
+
+
+def _inline(made: ir.Operation) -> None:
+    *body, end = [op.operation for op in made.regions[0].blocks[0].operations]
+    if any(True for _ in made.regions[0].blocks[0].arguments[0].uses) or not all(map(_is_cheap, body)):
+        return
+    if sum(op.name == "tensor.extract" for op in body) > _LOADS:
+        return
+    uses = _uses(made.results[0])
+    if not all(op.name == "tensor.dim" or _is_of_vectors(op) for op in uses):
+        return
+    for use in uses:
+        with ir.InsertionPoint(use), use.location:
+            if use.name == "tensor.dim":
+                use.results[0].replace_all_uses_with(build.value(shapes.dim(made.operands[0], 0)))
+            else:
+                known: ValueMap = {}
+                for op in body:
+                    if op.name == "linalg.index":
+                        known[op.results[0]] = use.operands[1]
+                    else:
+                        clone(op, known)
+                (value,) = end.operands
+                use.results[0].replace_all_uses_with(known.get(value, value))
+        use.erase()
+    made.erase()
+
+
+def _is_cheap(op: ir.Operation) -> bool:
+    return op.name in ("linalg.index", "tensor.extract", "tensor.dim") or op.name.startswith("arith.")
+
+
+def _uses(x: ir.Value) -> list[ir.Operation]:
+    return [use.owner.operation for use in x.uses]
+
+
+def _is_of_vectors(op: ir.Operation) -> bool:
+    """Whether an op reads an element once, for an index vector, or for a fold of one."""
+    if op.name != "tensor.extract":
+        return False
+    around = enclosing(op)
+    while around.name == "scf.if" or FOLD in around.attributes:
+        around = enclosing(around)
+    return around.name == "func.func" or (around.name == "linalg.generic" and _is_index_vector(around))
