@@ -84,6 +84,11 @@ def may_overlap(buffers: Iterable[ir.Value]) -> bool:
     return any(not _is_fresh(b) and not isinstance(b.owner, ir.Block) for b in buffers)
 
 
+def apart(a: ir.Value, b: ir.Value) -> bool:
+    """Whether two buffers, which are no views, share no memory."""
+    return a != b and not may_overlap([a, b])
+
+
 def _is_fresh(buffer: ir.Value) -> bool:
     return is_allocation(buffer) or made_by(buffer, "memref.alloca") is not None
 

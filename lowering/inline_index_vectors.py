@@ -42,22 +42,22 @@ class InlineIndexVectors(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Inline the vectors of a module, each with those that it is computed of."""
         for made in find_ops(op, "linalg.generic"):
-            if _is_index_vector(made) and not list(made.operands)[:-1]:
+            if is_index_vector(made):
                 _inline(made)
 
 
-def _is_index_vector(op: ir.Operation) -> bool:
-    """Whether an op computes a vector of integers, element by element."""
-    if len(op.results) != 1 or not isinstance(op.results[0].type.element_type, ir.IntegerType):
+def is_index_vector(op: ir.Operation) -> bool:
+    """Whether an op computes a vector of integers, element by element, of their places and what it captures alone."""
+    if len(op.results) != 1 or len(op.operands) != 1 or not isinstance(op.results[0].type.element_type, ir.IntegerType):
         return False
-    return iterator_kinds(op) == ("parallel",) and indexing_maps(op)[-1] == ir.AffineMap.get_identity(1)
+    if iterator_kinds(op) != ("parallel",) or indexing_maps(op)[0] != ir.AffineMap.get_identity(1):
+        return False
+    return not any(True for _ in op.regions[0].blocks[0].arguments[0].uses)
 
 
 def _inline(made: ir.Operation) -> None:
     *body, end = [op.operation for op in made.regions[0].blocks[0].operations]
-    if any(True for _ in made.regions[0].blocks[0].arguments[0].uses) or not all(map(_is_cheap, body)):
-        return
-    if sum(op.name == "tensor.extract" for op in body) > _LOADS:
+    if not all(map(_is_cheap, body)) or sum(op.name == "tensor.extract" for op in body) > _LOADS:
         return
     uses = _uses(made.results[0])
     if not all(op.name == "tensor.dim" or _is_of_vectors(op) for op in uses):
@@ -94,4 +94,4 @@ def _is_of_vectors(op: ir.Operation) -> bool:
     around = enclosing(op)
     while around.name == "scf.if" or FOLD in around.attributes:
         around = enclosing(around)
-    return around.name == "func.func" or (around.name == "linalg.generic" and _is_index_vector(around))
+    return around.name == "func.func" or (around.name == "linalg.generic" and is_index_vector(around))

@@ -35,7 +35,7 @@ _SCF = Stage(
     "scf",
     "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
 )
-_VECTORS = "inline-index-vectors,convert-ragged-selects-to-scf"
+_VECTORS = "inline-index-vectors,cse,merge-index-vectors,convert-ragged-selects-to-scf"
 _LINALG = f"{_VECTORS},func.func(convert-elementwise-to-linalg),define-integer-divisions,add-negated-terms"
 _DENSE = Stage("dense", f"{_LINALG},canonicalize,cse")
 _BUFFER = Stage(

@@ -98,6 +98,12 @@ class FusedNest:
         """Loops that some operand or out runs over with component-dependent lengths."""
         return {loop for operand in (*self.inputs, *self.outs) for loop in operand.partial_loops()}
 
+    def sized_loops(self) -> set[int]:
+        """Loops that have the extent of a dim of some operand or out."""
+        if not self.outs:
+            return set(range(len(self.kinds)))
+        return {loop for operand in (*self.inputs, *self.outs) for loop in operand.loops if loop is not None}
+
 
 def _of_elementwise(op: ir.Operation) -> FusedNest | None:
     if len(op.results) != 1 or len(op.regions) or not all(is_tensor(v.type) for v in op.operands):
@@ -173,7 +179,8 @@ def inline(consumer: FusedNest, value: ir.Value, producer: FusedNest) -> FusedNe
         assert loop is not None
         loops[loop_of(expr)] = loop
     fused = _combine(consumer, set(taken), _renamed(producer, loops, len(consumer.kinds)))
-    return fused if consumer.partial_loops() <= fused.partial_loops() else None
+    kept = consumer.partial_loops() <= fused.partial_loops() and consumer.sized_loops() <= fused.sized_loops()
+    return fused if kept else None
 
 
 def _renamed(nest: FusedNest, loops: dict[int, int], count: int) -> FusedNest:

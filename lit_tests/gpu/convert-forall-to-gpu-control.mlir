@@ -98,3 +98,71 @@ func.func @widths(%x: memref<1024xf32>, %y: memref<1024xf16>) {
   }
   return
 }
+
+// A fill stays where the reduction behind it writes a part of what it fills, or the payload reads it.
+// CHECK: gpu.func @diagonal_0
+// CHECK: vector.store %cst
+// CHECK: gpu.barrier
+// CHECK: arith.addf
+// CHECK: gpu.return
+func.func @diagonal(%x: memref<4x64xf32>, %y: memref<4x4xf32>) {
+  %z = arith.constant 0.0 : f32
+  scf.forall (%b) in (1) {
+    linalg.generic {indexing_maps = [affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>],
+                    iterator_types = ["parallel", "parallel"]} ins(%z : f32) outs(%y : memref<4x4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, i)>],
+                    iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x64xf32>) outs(%y : memref<4x4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %a, %o : f32
+      linalg.yield %s : f32
+    }
+  }
+  return
+}
+
+// CHECK: gpu.func @read_0
+// CHECK: vector.store %cst
+// CHECK: gpu.barrier
+// CHECK: memref.load
+// CHECK: gpu.return
+func.func @read(%x: memref<64xf32>, %y: memref<64xf32>) {
+  %z = arith.constant 1.0 : f32
+  %c3 = arith.constant 3 : index
+  scf.forall (%b) in (1) {
+    linalg.generic {indexing_maps = [affine_map<(i) -> ()>, #id], iterator_types = ["parallel"]} ins(%z : f32) outs(%x : memref<64xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%y : memref<64xf32>) {
+    ^bb0(%o: f32):
+      %s = memref.load %x[%c3] : memref<64xf32>
+      linalg.yield %s : f32
+    }
+  }
+  return
+}
+
+// What the host chose may be either of two buffers: threads wait.
+// CHECK: gpu.func @either_0
+// CHECK: store
+// CHECK: gpu.barrier
+// CHECK: load
+// CHECK: gpu.return
+func.func @either(%x: memref<64xf32>, %y: memref<64xf32>, %z: memref<64xf32>, %q: i1) {
+  %s = arith.select %q, %x, %y : memref<64xf32>
+  scf.forall (%b) in (1) {
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<64xf32>) {
+    ^bb0(%o: f32):
+      %0 = arith.addf %o, %o : f32
+      linalg.yield %0 : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(i) -> (63 - i)>, #id], iterator_types = ["parallel"]} ins(%s : memref<64xf32>) outs(%z : memref<64xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      linalg.yield %a : f32
+    }
+  }
+  return
+}

@@ -188,3 +188,44 @@ func.func @space(%x: memref<8xf32, 3>, %y: memref<8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @chosen(%x: memref<8xf32>, %y: memref<8xf32>, %q: i1) {
+  scf.forall (%i) in (8) {
+    // expected-error@below {{expected buffers in kernels to be of one memory, got one of 'arith.select'}}
+    %s = arith.select %q, %x, %y : memref<8xf32>
+    %a = memref.load %s[%i] : memref<8xf32>
+    memref.store %a, %y[%i] : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @swapped(%x: memref<8xf32>, %y: memref<8xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%i) in (8) {
+    // expected-error@below {{expected buffers in kernels to be of one memory, got one of 'scf.for'}}
+    %p:2 = scf.for %k = %c0 to %n step %c1 iter_args(%a = %x, %b = %y) -> (memref<8xf32>, memref<8xf32>) {
+      scf.yield %b, %a : memref<8xf32>, memref<8xf32>
+    }
+    %v = memref.load %p#0[%i] : memref<8xf32>
+    memref.store %v, %y[%i] : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @bytes(%x: memref<32xi8>, %y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  scf.forall (%i) in (8) {
+    // expected-error@below {{expected buffers in kernels to be of one memory, got one of 'memref.view'}}
+    %s = memref.view %x[%c0][] : memref<32xi8> to memref<8xf32>
+    %a = memref.load %s[%i] : memref<8xf32>
+    memref.store %a, %y[%i] : memref<8xf32>
+  }
+  return
+}

@@ -110,8 +110,7 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """The maps are swapped: what the op reads is what its transpose writes. A sum gives its cotangent to what it
     starts from as well."""
     nest = Nest.of(op.operation)
-    if nest.reads_out(0):
-        ctx.add(nest.outs[0].value, cotangent)
+    ctx.add(nest.outs[0].value, cotangent if nest.reads_out(0) else None)  # None where that is overwritten
     adjoint = Adjoint(ctx, nest, cotangent)
     for number, access in enumerate(nest.ins):
         if ctx.is_linear(access.value):

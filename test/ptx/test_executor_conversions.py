@@ -54,7 +54,7 @@ def test_integers_to_floats(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("mode", "reference"), ROUNDINGS)
 @pytest.mark.parametrize("target", ["s16", "u16", "s32", "u32", "s64", "u64"])
-@pytest.mark.parametrize("source", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("source", ["f16", "bf16", "f32", "f64"])
 def test_floats_to_integers(source: str, target: str, mode: str, reference: Reference) -> None:
     """Clamped; a NaN gives 0, or the highest bit where a side has 64 bits."""
     a = np.concatenate([floats(source), np.array([0.5, -0.5, 2.5, -2.5, 1e4, 3e4, -3e4], DTYPES[source])])
@@ -83,6 +83,14 @@ def test_rounding_to_integral_numbers(mode: str, reference: Reference) -> None:
 def test_narrow_loads_fill_up(kind: str, want: int) -> None:
     text = f"st.global.b8 [%rd20], 254;\nld.global.{kind} %d, [%rd20]"
     assert int(run(text, ["b32"], "s32", [7])[0]) == want
+
+
+# 4.5, 5.1: a scope may name what another one has
+def test_registers_of_scopes() -> None:
+    text = (
+        "{ .reg .b16 tmp; mov.b32 {tmp, %rs20}, %a; }\n{ .reg .b32 tmp; cvt.u32.u16 tmp, %rs20; add.u32 %d, tmp, 1; }"
+    )
+    assert int(run(text, ["u32"], "u32", [0x70001])[0]) == 8
 
 
 def test_unknown_instructions_are_refused() -> None:

@@ -26,19 +26,20 @@ class Access:
         """Access through a view."""
         return Access(root(view), write, signature, view)
 
-    def conflicts(self, other: Access) -> bool:
-        """Whether the two must not happen without a barrier between them."""
-        if self.buffer != other.buffer or not (self.write or other.write):
+    def conflicts(self, other: Access, overlap: bool = False) -> bool:
+        """Whether the two must not happen without a barrier between them; with `overlap` buffers may share memory."""
+        if not (self.write or other.write) or (self.buffer != other.buffer and not overlap):
             return False
         return self.signature is None or self.signature != other.signature or self.view != other.view
 
 
 class Barriers:
     """Accesses since the last barrier; emits barriers where they are needed. A block of one thread
-    needs none."""
+    needs none. With `overlap` different buffers may share memory."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, overlap: bool = False) -> None:
         self.threads = threads
+        self.overlap = overlap
         self.pending: list[Access] = []
 
     def wait(self) -> None:
@@ -49,11 +50,11 @@ class Barriers:
 
     def before(self, accesses: list[Access]) -> None:
         """Emit a barrier when one of the accesses conflicts with a pending one, and note them."""
-        if any(new.conflicts(old) for new in accesses for old in self.pending):
+        if any(new.conflicts(old, self.overlap) for new in accesses for old in self.pending):
             self.wait()
         self.pending += accesses
 
     def settle(self, written: set[ir.Value]) -> None:
         """A barrier when a write is pending, or any access to buffers that are written next."""
-        if any(access.write or access.buffer in written for access in self.pending):
+        if any(access.write or access.buffer in written or (self.overlap and written) for access in self.pending):
             self.wait()

@@ -8,7 +8,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer, may_overlap, root
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel.combiner import Fold
 from ragged_dialect.lowering.gpu.kernel.distribute import Distributor
@@ -20,7 +20,7 @@ from ragged_dialect.lowering.gpu.kernel.thread_loops import is_zero
 from ragged_dialect.passes.base import PassFailure
 
 _SCALAR = ("arith.", "math.", "memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.dim")
-_VIEWS = ("memref.collapse_shape", "memref.expand_shape", "memref.view")
+_VIEWS = ("memref.collapse_shape", "memref.expand_shape")
 
 
 class BlockBody:
@@ -31,7 +31,7 @@ class BlockBody:
     ) -> None:
         self.kernel = kernel
         self.thread = thread
-        self.barriers = Barriers(kernel.threads)
+        self.barriers = Barriers(kernel.threads, may_overlap(kernel.buffers))
         self.exchange = Exchange(kernel, thread, self.barriers)
         self.distributor = Distributor(kernel.threads, thread, self.barriers, self.exchange, unroll)
         self.distributor.inits = inits
@@ -43,6 +43,7 @@ class BlockBody:
                 self._rewrite(op)
 
     def _rewrite(self, op: ir.Operation) -> None:
+        _require_known(op)
         if op.name == "linalg.generic":
             with ir.InsertionPoint(op):
                 self.distributor.emit(op)
@@ -111,6 +112,14 @@ class BlockBody:
             self.barriers.settle(_written(op))
             op.results[0].replace_all_uses_with(emit_scan(scan, self.thread, self.exchange))
         op.erase()
+
+
+def _require_known(op: ir.Operation) -> None:
+    """PassFailure where it is not known whose memory a buffer is: of what else it is a view, or of several."""
+    carried = [x for region in op.regions for block in region.blocks for x in block.arguments]
+    found = [x for x in (*op.results, *(carried if op.name.startswith("scf.") else ())) if is_buffer(x)]
+    if found and op.name not in VIEWS:
+        raise PassFailure(op, f"expected buffers in kernels to be of one memory, got one of '{op.name}'")
 
 
 def _written(op: ir.Operation) -> set[ir.Value]:

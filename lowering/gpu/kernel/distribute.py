@@ -32,8 +32,7 @@ class Distributor:
         generic = GenericOp(op)
         combiners = _combiners(generic)
         others = [k for k in range(len(generic.outs)) if k not in combiners]
-        every = set(range(generic.rank))
-        split = bool(generic.reductions) and all(generic.loops_of(generic.n_inputs + k) == every for k in others)
+        split = bool(generic.reductions) and all(generic.is_apart(generic.n_inputs + k) for k in others)
         loops = ThreadLoops(generic, thread_shape(generic, self.threads, split), self.thread, self.threads)
         accesses = self._accesses(generic, loops, combiners if split else {})
         before = list(self.barriers.pending)

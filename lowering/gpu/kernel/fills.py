@@ -50,12 +50,20 @@ def _reduction_into(view: ir.Value, ops: list[ir.Operation]) -> tuple[ir.Operati
         return None
     generic = GenericOp(op)
     places = [k for k, x in enumerate(generic.operands) if is_buffer(x) and root(x) == buffer]
+    if len(places) != 1 or any(root(load.operands[0]) == buffer for load in generic.loads):
+        return None
     out = places[0] - generic.n_inputs
-    if len(places) != 1 or out < 0 or not _same(generic.outs[out], view) or not generic.reductions:
+    if out < 0 or not _same(generic.outs[out], view) or not generic.reductions or not _writes_all(generic, places[0]):
         return None
     if generic.loops_of(places[0]) & set(generic.reductions) or combiner_of(generic, out) is None:
         return None
     return (op, out) if _is_split(generic) else None
+
+
+def _writes_all(generic: GenericOp, k: int) -> bool:
+    """Whether an op writes every element of an out: a loop of its own goes along each dim."""
+    loops = [e.position for e in generic.maps[k].results if isinstance(e, ir.AffineDimExpr)]
+    return len(loops) == len(set(loops)) == len(generic.maps[k].results)
 
 
 def _same(a: ir.Value, b: ir.Value) -> bool:
@@ -65,10 +73,9 @@ def _same(a: ir.Value, b: ir.Value) -> bool:
 
 def _is_split(generic: GenericOp) -> bool:
     """Whether threads share the reduction, which then starts from a scalar."""
-    every = set(range(generic.rank))
     for out in range(len(generic.outs)):
-        loops = generic.loops_of(generic.n_inputs + out)
-        accumulates = not loops & set(generic.reductions) and combiner_of(generic, out) is not None
-        if not accumulates and loops != every:
+        k = generic.n_inputs + out
+        accumulates = not generic.loops_of(k) & set(generic.reductions) and combiner_of(generic, out) is not None
+        if not accumulates and not generic.is_apart(k):
             return False
     return True

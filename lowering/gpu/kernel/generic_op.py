@@ -86,6 +86,11 @@ class GenericOp:
         """The loops that index operand k."""
         return {d for expr in self.maps[k].results for d in dims_of(expr)}
 
+    def is_apart(self, k: int) -> bool:
+        """Whether every iteration has an element of operand k of its own: every loop is a dim there."""
+        exprs = self.maps[k].results
+        return {e.position for e in exprs if isinstance(e, ir.AffineDimExpr)} == set(range(self.rank))
+
     def has_ranges(self, loop: int) -> bool:
         """Whether a range of a loop's iterations has a range of one dim of every operand that it indexes."""
         dims = [plain_dim(map_, loop) for map_ in self.maps]

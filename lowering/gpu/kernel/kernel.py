@@ -163,6 +163,11 @@ class Kernel:
         )
         return self.op.regions[0].blocks[0].add_argument(shared, ir.Location.current)
 
+    @property
+    def buffers(self) -> list[ir.Value]:
+        """The host buffers that the body captures."""
+        return [p.host for p in self.parameters if is_buffer(p.host)]
+
     # Closing ----------------------------------------------------------------------------------------
 
     def close(self, grid: Mixed, launch: ir.Operation) -> None:
@@ -173,8 +178,7 @@ class Kernel:
         self._drop_unused()
         types = [p.type for p in self.parameters]
         self.op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-        buffers = [p.host for p in self.parameters if is_buffer(p.host)]
-        alone = not may_overlap(buffers)
+        alone = not may_overlap(self.buffers)
         attributes: list[ir.DictAttr] = []
         for p, argument in zip(self.parameters, self.op.regions[0].blocks[0].arguments, strict=False):
             read = alone and is_buffer(p.host) and only_read(argument)

@@ -132,11 +132,16 @@ def _copy(op: ir.Operation, known: dict[ir.Value, ir.Value], point: Point) -> No
             index.results[0].replace_all_uses_with(build.value(point[int_attr(index, "dim")]))
 
 
-_DIVISIONS: dict[type[ir.AffineExpr], Callable[[ir.Value, ir.Value], ir.Value]] = {
-    ir.AffineModExpr: arith.remui,
-    ir.AffineFloorDivExpr: arith.divui,
-    ir.AffineCeilDivExpr: arith.ceildivui,
+def _modulo(a: ir.Value, b: ir.Value) -> ir.Value:
+    return arith.subi(a, arith.muli(arith.floordivsi(a, b), b))
+
+
+_DIVISIONS: dict[type[ir.AffineExpr], tuple[Callable[[ir.Value, ir.Value], ir.Value], ...]] = {
+    ir.AffineModExpr: (_modulo, arith.remui),
+    ir.AffineFloorDivExpr: (arith.floordivsi, arith.divui),
+    ir.AffineCeilDivExpr: (arith.ceildivsi, arith.ceildivui),
 }
+"""Divisions, which round down or up, and those of numbers that are not negative, which take fewer instructions."""
 
 
 def affine_value(expr: ir.AffineExpr, point: Point) -> Mixed:
@@ -151,4 +156,11 @@ def affine_value(expr: ir.AffineExpr, point: Point) -> Mixed:
         return build.add(a, b)
     if isinstance(expr, ir.AffineMulExpr):
         return build.mul(a, b)
-    return _DIVISIONS[type(expr)](build.value(a), build.value(b))
+    return _DIVISIONS[type(expr)][_is_natural(expr.lhs)](build.value(a), build.value(b))
+
+
+def _is_natural(expr: ir.AffineExpr) -> bool:
+    """Whether an expression of indices is never negative, by its form."""
+    if isinstance(expr, ir.AffineConstantExpr):
+        return expr.value >= 0
+    return not isinstance(expr, ir.AffineBinaryExpr) or (_is_natural(expr.lhs) and _is_natural(expr.rhs))

@@ -16,7 +16,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_buffer, plain_dim, range_view, region, root
+from ragged_dialect.lowering.buffers import apart, is_buffer, plain_dim, range_view, region, root
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
@@ -86,7 +86,7 @@ def _independent(a: Cut, b: Cut) -> bool:
     for k, x in enumerate(a.generic.operands):
         for j, y in enumerate(b.generic.operands):
             written = k >= a.generic.n_inputs or j >= b.generic.n_inputs
-            if not written or not is_buffer(x) or not is_buffer(y) or root(x) != root(y):
+            if not written or not is_buffer(x) or not is_buffer(y) or apart(root(x), root(y)):
                 continue
             alike = x == y or (region(x) is not None and region(x) == region(y))
             if not alike or a.dim(k) != b.dim(j) or a.dim(k) < 0:

@@ -87,7 +87,8 @@ class RecordedProgram:
     def backward(self, ctx: Context, cotangents: Sequence[Dense]) -> Any:
         """A gradient for every tensor; None for those that need none."""
         saved = iter(ctx.saved_tensors)
-        leaves = [leaf(next(saved)) if callable(leaf) else leaf for leaf in ctx.leaves]
+        # hooks for saved tensors may have others put in their place
+        leaves = [leaf(next(saved).contiguous()) if callable(leaf) else leaf for leaf in ctx.leaves]
         given = [make(tensor.contiguous()) for make, tensor in zip(ctx.results, cotangents, strict=True)]
         # A gradient that has one itself has it by way of the arguments: what is kept depends on them.
         kept = [] if requires_gradient([*leaves, *given]) else [_kept_leaf(tensor) for tensor in saved]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
 from ragged_dialect.arrays.tracing.agreement import equal_extents
@@ -17,11 +18,12 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, known, running, tracing
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError, PassError, TraceError
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate import program
 from ragged_dialect.passes.differentiate.keeping import Place, use_kept, worth_keeping
+from ragged_dialect.passes.differentiate.values import empty_like
 from ragged_dialect.passes.differentiate.views import fitted, storage_of
 from ragged_dialect.runtime.signature import numpy_dtype
 from ragged_dialect.types import shape_of as value_shape
@@ -109,16 +111,21 @@ class Recorded:
         ]
 
     def _with(self, kept: Sequence[Tensor], gradients: list[ir.Value]) -> list[ir.Value]:
-        """The gradients where values of the function are kept."""
+        """The gradients where values of the function are kept: for the structures that it makes now, which are those
+        that it made then, unless somebody has changed what it is computed of."""
         values = [place.of(self.ops) for place in worth_keeping(self.ops, gradients)]
-        if [_elements(value) for value in values] != [_elements(x.value) for x in kept]:
-            raise TraceError(
-                f"{self.op}: expected a function that does the same whenever it is traced, got another one"
-            )
+        wanted, given = [_described(value) for value in values], [_described(x.value) for x in kept]
+        if wanted != given:
+            expected, got = (" and ".join(found) or "nothing" for found in (wanted, given))
+            text = "a function has to do the same whenever it is traced"
+            raise TraceError(f"{self.op}: expected {expected} to be kept, got {got}: {text}")
         for value, x in zip(values, kept, strict=True):
             whole, made = use_kept(value, x.storage)
             for op in made:
                 known(op)
+            for axis, size in enumerate(_storage_sizes(value)):
+                sizes = [build.value(shapes.dim(x.storage, axis)), build.value(size)]
+                builders.assert_valid(sizes, "equal", self.op, axis)
             gradients = [whole if gradient == value else gradient for gradient in gradients]
         return gradients
 
@@ -191,9 +198,24 @@ def _storage(trace: Trace, value: ir.Value) -> Tensor:
     return of_value(trace, storage, dtype)
 
 
-def _elements(x: ir.Value) -> tuple[int, ir.Type]:
+def _storage_sizes(x: ir.Value) -> list[build.Mixed]:
+    """The extents of the storage that a value has, of what says how it is nested: its elements need not be computed."""
+    shape = value_shape(x.type)
+    sizes: list[build.Mixed] = []
+    for axis, letters in enumerate(shape.layout.axes):
+        last = shape.layout.dims(axis)[-1]
+        if letters == "d":
+            sizes.append(shapes.dim(x, last))
+        elif letters.endswith("r"):
+            sizes.append(vectors.last(builders.offsets(x, last)))
+        else:
+            sizes.append(shapes.dim(storage_of(empty_like(x)), axis))
+    return sizes
+
+
+def _described(x: ir.Value) -> str:
     """What values and kept elements of them have in common."""
-    return len(value_shape(x.type).layout.axes), x.type.element_type
+    return f"{x.type.element_type} of rank {len(value_shape(x.type).layout.axes)}"
 
 
 def _derived(trace: Trace, op: str, make: Callable[[], list[ir.Value]]) -> list[ir.Value]:

@@ -6,14 +6,18 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from ragged_dialect.arrays.core.arguments import bind, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.tree import Static, flatten, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats, keeping
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_scalar
 from ragged_dialect.passes.differentiate.values import number_like
 
 Numbers = int | Sequence[int]
@@ -104,16 +108,34 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     """The results of a function, and a function from cotangents of these, nested like them, to a tuple with the
     gradient by every argument.
 
-    ArgumentError for cotangents of another dtype, layout or shape than the results, and for arguments that are no
-    floats; RuntimeCheckError for other lengths."""
+    What the gradients need of the function's values is kept (`kept_bytes`), and so are copies of NumPy arrays among the
+    arguments, which may be written before; the values of ragged arrays, and arrays that the function holds on to, may
+    not. ArgumentError for cotangents of another dtype, layout or shape than the results, and for arguments that are no
+    floats; RuntimeCheckError for other lengths; TraceError for a function that does something else when it is traced
+    again."""
     _checked("vjp", function)
     if any(isinstance(leaf, Tensor) for leaf in flatten(arguments)[0]):
         recorded = Recorded("vjp", function, arguments, range(len(arguments)))
         return unflatten(recorded.tree, recorded.results), Pullback(lambda given: _pulled(recorded, given), 0)
-    value, pull = _pulling(Static.of(function))
+    leaves, tree = flatten(arguments)
+    recorded = any(getattr(leaf, "requires_grad", False) for leaf in leaves)  # then PyTorch's graph keeps what it needs
+    value, pull = _pulling(Static.of(function), not recorded)
     results, kept = value(*arguments)
+    own = [_unchanging(leaf) for leaf in leaves]
     size = sum(x.nbytes for x in kept if not isinstance(x, RaggedArray))
-    return results, Pullback(lambda given: pull(arguments, given, kept), size)
+    size += sum(copy.nbytes for copy, leaf in zip(own, leaves, strict=True) if copy is not leaf)
+    held = [x if isinstance(x, RaggedArray) else _of_any_extent(x) for x in kept]
+    return results, Pullback(lambda given: pull(unflatten(tree, own), given, held), size)
+
+
+def _of_any_extent(x: Nested) -> DenseLeaf:
+    """What was kept as an argument, whose extents are no part of the program."""
+    return dense_leaf(np.asarray(x) if is_scalar(x) else x, frozenset(range(x.ndim)))
+
+
+def _unchanging(leaf: Nested) -> Nested:
+    """A copy of a NumPy array that somebody may write until its gradient is computed."""
+    return leaf.copy() if type(leaf) is np.ndarray and leaf.flags.writeable else leaf
 
 
 class Pullback:
@@ -142,10 +164,12 @@ def _pulled(recorded: Recorded, given: Nested, kept: Sequence[Nested] = ()) -> t
 
 
 @functools.lru_cache(_CACHED)
-def _pulling(fixed: Static) -> tuple[JitFunction, JitFunction]:
+def _pulling(fixed: Static, keeps: bool) -> tuple[JitFunction, JitFunction]:
     function = _of(fixed)
 
     def value(*arguments: Nested) -> tuple[Nested, list[Tensor]]:
+        if not keeps:
+            return function(*arguments), []
         made = keeping("vjp", function, arguments, range(len(arguments)), floats)
         kept = [made.results[x] if isinstance(x, int) else x for x in made.kept]
         return unflatten(made.tree, made.results), kept

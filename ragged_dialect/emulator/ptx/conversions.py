@@ -51,8 +51,9 @@ def to_integer(body: Body, found: Found) -> None:
     value = flushed(body, found.has("ftz"), source, found.values(body)[0])
     rounded = _integral(body, found, source, value)
     kind, name = source.llvm, suffix(source)
-    if kind == "half":  # LLVM's code for processors with AVX512-FP16 makes something else of a NaN
-        kind, name, rounded = "float", "f32", body.emit(f"fpext half {rounded} to float")
+    if source.bits == 16:  # LLVM's code for processors that have these types makes something else of a NaN, or 0
+        rounded = body.emit(f"fpext {kind} {rounded} to float")
+        kind, name = "float", "f32"
     call = f"llvm.fpto{'s' if target.signed else 'u'}i.sat.{target.llvm}.{name}"
     clamped = body.call(call, target.llvm, [kind], [rounded])
     if source.bits == 64 or target.bits == 64:

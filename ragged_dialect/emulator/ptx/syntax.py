@@ -130,6 +130,7 @@ class _Reader:
         self._kernel: Kernel | None = None
         self._at = 0
         self._depth = 0
+        self._renamed: list[dict[str, str]] = []  # by scope in the kernel: registers that an earlier one has named, too
         self._line, self._counted = 1, 0
 
     def read(self) -> None:
@@ -154,8 +155,12 @@ class _Reader:
         return self._line
 
     def _scope(self, kernel: Kernel, bracket: str) -> None:
-        """Scopes inside a kernel only name registers, once each way."""
+        """Scopes inside a kernel only name registers."""
         self._at += 1
+        if bracket == "{":
+            self._renamed.append({})
+        elif self._renamed:
+            self._renamed.pop()
         self._depth += 1 if bracket == "{" else -1
         if self._depth < 0:
             self._module.kernels.append(kernel)
@@ -177,6 +182,9 @@ class _Reader:
 
     def _inside(self, text: str, line: int) -> None:
         kernel = self._kernel
+        for names in self._renamed:
+            for name, other in names.items():
+                text = re.sub(rf"\b{re.escape(name)}\b", other, text)
         if variable := _VARIABLE.fullmatch(text):
             (kernel or self._module).variables.append(_variable(variable))
         elif kernel is None and (function := _FUNCTION.fullmatch(text)):
@@ -184,7 +192,10 @@ class _Reader:
         elif kernel is None:
             raise self._unknown(text)
         elif registers := _REGISTERS.fullmatch(text):
-            kernel.registers[registers[2]] = registers[1]
+            name = registers[2]
+            while self._renamed and kernel.registers.get(name, registers[1]) != registers[1]:
+                name = self._renamed[-1][registers[2]] = f"{name}_"
+            kernel.registers[name] = registers[1]
         elif not text.startswith(".") and (found := _INSTRUCTION.fullmatch(text)):
             kernel.body.append(Instruction(line, found[1] or "", found[2], _operands(found[3])))
         elif text and not text.startswith(".pragma"):

@@ -149,6 +149,27 @@ def test_what_a_node_keeps() -> None:
         assert rg.attention(ragged(x), ragged(x), ragged(x)).values.grad_fn is None
 
 
+def test_saved_tensors_may_be_replaced() -> None:
+    """By ones that are not contiguous, as a hook may make them."""
+    x = values(5, 2)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.t().contiguous().t()):
+        y = np.exp(ragged(x)).values
+        y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.exp(x.detach().numpy()))
+
+
+def test_vjp_of_tensors_of_a_graph() -> None:
+    x = values(5, 2)
+    result, pull = rg.vjp(lambda x: rg.softmax(x, axis=1), ragged(x))
+    (gradient,) = pull(ragged(torch.ones(5, 2, dtype=torch.float64) * torch.arange(5.0)[:, None]))
+    (second,) = torch.autograd.grad((gradient.values**2).sum(), x)
+    y, function = x.detach().requires_grad_(), rg.jit(lambda x, c: rg.vjp(lambda x: rg.softmax(x, axis=1), x)[1](c)[0])
+    whole = function(ragged(y), ragged(torch.ones(5, 2, dtype=torch.float64) * torch.arange(5.0)[:, None]))
+    (expected,) = torch.autograd.grad((whole.values**2).sum(), y)
+    np.testing.assert_allclose(second.numpy(), expected.numpy(), atol=1e-12)
+    assert result.requires_grad
+
+
 def test_what_is_refused() -> None:
     x = ragged(values(5, 2))
     with pytest.raises(PassError, match=r"prod: expected 'ragged\.reduce_across' of kind sum, max or min, got prod"):

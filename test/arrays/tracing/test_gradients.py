@@ -266,6 +266,16 @@ def test_product_with_zeros():
     assert gradient.values.tolist() == [0, 6, 0, 0, 0, 0]
 
 
+def test_second_derivatives_of_products_of_features():
+    """The zeros that derivatives are added to take the place of tangents."""
+    x = rows(np.random.default_rng(0), [2, 0, 3], 3)
+
+    def squared(x):
+        return (rg.grad(lambda x: np.exp(x.prod(axis=2) * 0.1).sum())(x) ** 2.0).sum()
+
+    check(squared, [x], np.random.default_rng(1))
+
+
 def test_second_derivatives_of_products_with_zeros():
     def loss(x):
         product = x.prod(axis=1)
