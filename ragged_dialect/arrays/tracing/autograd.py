@@ -14,7 +14,7 @@ from ragged_dialect.arrays.core.buffer import RecordedBuffer, TensorBuffer, buff
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense, library_of, peek
 from ragged_dialect.arrays.core.tree import flatten
-from ragged_dialect.arrays.tracing.derivatives import Keeping, Recorded, floats, keeping
+from ragged_dialect.arrays.tracing.derivatives import Recorded, floats
 from ragged_dialect.arrays.tracing.function import (
     Call,
     Compiled,
@@ -23,7 +23,8 @@ from ragged_dialect.arrays.tracing.function import (
     build,
     requires_gradient,
 )
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.keeping import Keeping, keeping, kept_leaf
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec
 from ragged_dialect.arrays.tracing.results import is_number, shown
 from ragged_dialect.arrays.tracing.tensor import Tensor
 
@@ -91,7 +92,7 @@ class RecordedProgram:
         leaves = [leaf(next(saved).contiguous()) if callable(leaf) else leaf for leaf in ctx.leaves]
         given = [make(tensor.contiguous()) for make, tensor in zip(ctx.results, cotangents, strict=True)]
         # A gradient that has one itself has it by way of the arguments: what is kept depends on them.
-        kept = [] if requires_gradient([*leaves, *given]) else [_kept_leaf(tensor) for tensor in saved]
+        kept = [] if requires_gradient([*leaves, *given]) else [kept_leaf(tensor.detach()) for tensor in saved]
         gradients = dict(zip(self._pull.active, self._pull(*leaves, *given, *kept), strict=True))
         return [_tensor(gradients[k]) if k in gradients else None for k, x in enumerate(leaves) if _of_torch(x)]
 
@@ -162,11 +163,6 @@ def _node() -> Any:
 def _of_graph(results: list[Tensor]) -> list[int]:
     """The results whose tensors are the program's: no numbers, and no views of arguments."""
     return [k for k in floats(results) if not is_number(results[k]) and shown(results[k]) is None]
-
-
-def _kept_leaf(tensor: Dense) -> DenseLeaf:
-    """What was kept as an argument, whose extents are no part of the program."""
-    return dense_leaf(tensor.detach(), frozenset(range(tensor.ndim)))
 
 
 def _of_torch(leaf: Leaf) -> bool:

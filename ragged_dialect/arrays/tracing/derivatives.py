@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
@@ -15,8 +14,8 @@ from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import convert, kind
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import Trace, known, running, tracing
-from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
+from ragged_dialect.arrays.tracing.trace import Trace, known, running
+from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, PassError, TraceError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import Layout
@@ -25,7 +24,6 @@ from ragged_dialect.passes.differentiate import program
 from ragged_dialect.passes.differentiate.keeping import Place, use_kept, worth_keeping
 from ragged_dialect.passes.differentiate.values import empty_like
 from ragged_dialect.passes.differentiate.views import fitted, storage_of
-from ragged_dialect.runtime.signature import numpy_dtype
 from ragged_dialect.types import shape_of as value_shape
 
 Nested: TypeAlias = Any
@@ -150,52 +148,6 @@ class Recorded:
         found = _derived(self.trace, self.op, made)
         made_of = zip(self.results, found, strict=True)
         return unflatten(self.tree, [Tensor(self.trace, v, r.dtype, r.axes, weak=r.weak) for r, v in made_of])
-
-
-class Keeping(NamedTuple):
-    """A function that was traced: its results and their tree, the numbers of those that have cotangents; and what its
-    gradients need not compute again, elements without their structure, or the number of a result."""
-
-    results: list[Tensor]
-    tree: Tree
-    wanted: list[int]
-    kept: list[Tensor | int]
-
-
-def keeping(
-    op: str,
-    function: Function,
-    arguments: Sequence[Nested],
-    numbers: Sequence[int],
-    chosen: Callable[[list[Tensor]], list[int]],
-) -> Keeping:
-    """Trace a function on the arguments of the running trace, whose gradients by some of them, of cotangents of results
-    that are `chosen`, are computed in other calls. What these need is found in a trace of its own. PassError for an
-    operation without a derivative."""
-    trace = running(op)
-    ops, nested = program.recorded(trace.block, lambda: function(*arguments))
-    found, tree = flatten(nested)
-    results = [as_tensor(trace, r) for r in found]
-    wanted = chosen(results)
-    given, nesting = flatten(tuple(arguments))
-    if len(given) != len(trace.tensors) or any(map(operator.is_not, given, trace.tensors)):
-        return Keeping(results, tree, wanted, [])
-    with tracing(trace.name, trace.leaves[: len(given)], trace.device) as inner:
-        with inner.building(), ir.Location.name(op):
-            again = Recorded(op, function, unflatten(nesting, inner.tensors), numbers)
-            places = again.kept([again.results[k] for k in wanted])
-            before = len(again.ops) - len(ops)  # those that make its arguments
-            same = [one.name for one in again.ops[before:]] == [one.name for one in ops]
-            values = [Place(op - before, result).of(ops) for op, result in places] if same else []
-    of_results = {results[k].value: k for k in reversed(wanted)}
-    return Keeping(results, tree, wanted, [of_results.get(value, _storage(trace, value)) for value in values])
-
-
-def _storage(trace: Trace, value: ir.Value) -> Tensor:
-    storage = storage_of(value)
-    dtype = numpy_dtype(str(storage.type.element_type))
-    assert dtype is not None
-    return of_value(trace, storage, dtype)
 
 
 def _storage_sizes(x: ir.Value) -> list[build.Mixed]:

@@ -11,13 +11,12 @@ import numpy as np
 from ragged_dialect.arrays.core.arguments import bind, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.tree import Static, flatten, unflatten
-from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats, keeping
+from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf
+from ragged_dialect.arrays.tracing.keeping import keeping, kept_leaf
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
-from ragged_dialect.narrowing import is_scalar
 from ragged_dialect.passes.differentiate.values import number_like
 
 Numbers = int | Sequence[int]
@@ -124,13 +123,8 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     own = [_unchanging(leaf) for leaf in leaves]
     size = sum(x.nbytes for x in kept if not isinstance(x, RaggedArray))
     size += sum(copy.nbytes for copy, leaf in zip(own, leaves, strict=True) if copy is not leaf)
-    held = [x if isinstance(x, RaggedArray) else _of_any_extent(x) for x in kept]
+    held = [x if isinstance(x, RaggedArray) else kept_leaf(x) for x in kept]
     return results, Pullback(lambda given: pull(unflatten(tree, own), given, held), size)
-
-
-def _of_any_extent(x: Nested) -> DenseLeaf:
-    """What was kept as an argument, whose extents are no part of the program."""
-    return dense_leaf(np.asarray(x) if is_scalar(x) else x, frozenset(range(x.ndim)))
 
 
 def _unchanging(leaf: Nested) -> Nested:
