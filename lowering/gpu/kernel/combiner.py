@@ -62,7 +62,7 @@ class Fold:
 
     @staticmethod
     def of(loop: ir.Operation) -> Fold | None:
-        """The mark of a loop, None where it has none. PassFailure for another mark, and for one on a loop that does
+        """The mark of a loop, None where it has none, or nothing to fold. PassFailure for another mark, and for one on a loop that does
         not carry one integer."""
         if flow.FOLD not in loop.attributes:
             return None
@@ -71,6 +71,8 @@ class Fold:
         fold = Fold(str(kind).strip('"'), isinstance(mark, ir.DictAttr) and "few" in mark)
         if fold.kind not in _FOLDS or loop.name != "scf.for":
             raise PassFailure(loop, f"expected {flow.FOLD} of a loop among {', '.join(_FOLDS)}, got {kind}")
+        if fold.kind == "scan" and not list(loop.results):  # of lengths that are known to be 0
+            return None
         if [isinstance(x.type, (ir.IndexType, ir.IntegerType)) for x in loop.results] != [True]:
             raise PassFailure(loop, f"expected {flow.FOLD} of a loop that carries one integer, got another")
         return fold
