@@ -18,6 +18,7 @@ from ragged_dialect.arrays.tracing.trace import Trace, known, running
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, PassError, TraceError
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate import program
@@ -121,9 +122,10 @@ class Recorded:
             whole, made = use_kept(value, x.storage)
             for op in made:
                 known(op)
-            for axis, size in enumerate(_storage_sizes(value)):
-                sizes = [build.value(shapes.dim(x.storage, axis)), build.value(size)]
-                builders.assert_valid(sizes, "equal", self.op, axis)
+            with ir.InsertionPoint.after(definer(value)):  # before anything reads what is kept
+                for axis, size in enumerate(_storage_sizes(value)):
+                    sizes = [build.value(shapes.dim(x.storage, axis)), build.value(size)]
+                    builders.assert_valid(sizes, "equal", self.op, axis)
             gradients = [whole if gradient == value else gradient for gradient in gradients]
         return gradients
 
