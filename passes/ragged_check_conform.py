@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.checks import CHECKED
+from ragged_dialect.checks import CHECK_KINDS, CHECKED
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.structure_facts import Facts
@@ -122,8 +122,7 @@ class _Prover:
         )
 
     def valid(self, op: ir.Operation) -> bool:
-        kind, factor = string_attr(op, "kind"), optional_int(op, "factor")
-        kind = "index" if kind == "position" else kind  # which says something else of what is outside
+        kind, factor = CHECK_KINDS[string_attr(op, "kind")].holds, optional_int(op, "factor")
         operands = list(op.operands)
         if self.facts.holds(kind, operands, factor):
             return True

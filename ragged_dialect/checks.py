@@ -23,7 +23,8 @@ class OperandSpec(NamedTuple):
 class CheckKind(NamedTuple):
     """A kind of check: its operands, and one text per case with {i} the component, {j} the next
     one, {a} and {b} the values of the record. `whole` cases name no component. `error` is what a failure
-    raises, wherever the check ran."""
+    raises, wherever the check ran. `holds` is the kind that holds for the same data: another one where only the texts
+    differ."""
 
     name: str
     operands: tuple[OperandSpec, ...]
@@ -32,6 +33,7 @@ class CheckKind(NamedTuple):
     needs_factor: bool
     least_factor: int
     error: type[RuntimeCheckError]
+    holds: str
 
 
 def _kind(
@@ -41,11 +43,13 @@ def _kind(
     whole: Iterable[int] = (),
     least_factor: int | None = None,
     error: type[RuntimeCheckError] = RuntimeCheckError,
+    holds: str = "",
 ) -> CheckKind:
     """A kind of check; an operand is written `name: forms`, or `name: forms?` where it may be absent."""
     pairs = (operand.split(": ") for operand in operands.split(", "))
     specs = tuple(OperandSpec(what, forms.rstrip("?"), forms.endswith("?")) for what, forms in pairs)
-    return CheckKind(name, specs, cases, frozenset(whole), least_factor is not None, least_factor or 0, error)
+    needs_factor, least = least_factor is not None, least_factor or 0
+    return CheckKind(name, specs, cases, frozenset(whole), needs_factor, least, error, holds or name)
 
 
 _MOST_FACTORS = 32
@@ -104,7 +108,13 @@ _KINDS = (
     # index or one per component, bound or one per component
     _kind("index", "the index: sv, the bound: sv", "expected index in [0, {b}), got {a}", error=RangeError),
     # the same of indices to whose negative ones the bound was added; the error has what was given
-    _kind("position", "the index: sv, the bound: sv", "expected index in [-{b}, {b}), got {a}", error=RangeError),
+    _kind(
+        "position",
+        "the index: sv, the bound: sv",
+        "expected index in [-{b}, {b}), got {a}",
+        error=RangeError,
+        holds="index",
+    ),
     _kind(
         "range",
         "lo: sv, hi: sv, the bound: sv",

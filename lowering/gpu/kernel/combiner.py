@@ -62,8 +62,8 @@ class Fold:
 
     @staticmethod
     def of(loop: ir.Operation) -> Fold | None:
-        """The mark of a loop, None where it has none, or nothing to fold. PassFailure for another mark, and for one on a loop that does
-        not carry one integer."""
+        """The mark of a loop, None where it has none, or nothing to fold. PassFailure for another mark, and for one on
+        a loop that does not carry one integer."""
         if flow.FOLD not in loop.attributes:
             return None
         mark = loop.attributes[flow.FOLD]
