@@ -91,5 +91,11 @@ class Exchange:
         return values
 
 
+def by_shuffles(group: Group) -> bool:
+    """Whether the parts of a result are combined without memory."""
+    distance, count = group
+    return _is_power(distance) and _is_power(count) and distance * count <= DEVICE.warp
+
+
 def _is_power(n: int) -> bool:
     return n & (n - 1) == 0

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from math import gcd
 
 from ragged_dialect._mlir import ir, scf
-from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, fold_values, sums_of
-from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
+from ragged_dialect.lowering.gpu.kernel.exchange import Exchange, by_shuffles
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
 from ragged_dialect.lowering.gpu.kernel.thread_loops import (
@@ -47,7 +46,7 @@ class Reduction:
         self.lanes = vector.width if vector is not None and self.generic.parallel[vector.loop] else 1
         self.shared = [d for d in shape.order if not self.generic.parallel[d] and shape.shape[d] > 1]
         self.groups = [(shape.stride[d], shape.shape[d]) for d in self.shared]
-        self.across_warps = any(stride * count > DEVICE.warp for stride, count in self.groups)
+        self.through_memory = not all(map(by_shuffles, self.groups))
         self.looped = False
 
     def emit(self, before: list[Access], accesses: list[Access]) -> None:
@@ -61,7 +60,7 @@ class Reduction:
         self._nest(parallel, point, self.loops.active())
         # A loop with barriers may run no times: then only what was pending before it still is. When it
         # runs, its last barrier leaves nothing of the op pending.
-        if self.looped and self.across_warps:
+        if self.looped and self.through_memory:
             self.barriers.pending = before
         elif self.looped:
             self.barriers.pending = [*before, *accesses]
@@ -98,7 +97,7 @@ class Reduction:
         def body(base: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             i = build.add(base, self.loops.at[loop])
             self._nest(rest, with_index(point, loop, i), [*conditions, below(build.value(i), self.loops.extents[loop])])
-            if self.across_warps:
+            if self.through_memory:
                 self.barriers.wait()
             return []
 
@@ -108,7 +107,7 @@ class Reduction:
         """Results of a thread whose elements are loaded before any of them is combined: where a warp
         combines alone, and the extent says that all threads have as many."""
         extent = self.loops.extents[loop]
-        if rest or self.across_warps or not isinstance(extent, int) or extent % count:
+        if rest or self.through_memory or not isinstance(extent, int) or extent % count:
             return 1
         return gcd(extent // count, self.unroll)
 
