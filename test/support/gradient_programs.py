@@ -163,7 +163,8 @@ def structures(rng: np.random.Generator) -> list[list[int]]:
 
 def check(seed: int, jit: Callable[[Value], Any] = rg.jit) -> str | None:
     """What is wrong with the gradient of a random program, which `jit` compiles: it is compared with a central
-    difference of the same operations, one after the other."""
+    difference of the same operations, one after the other, and, where `jit` is that of arrays, with the gradient as a
+    program of its own, for which values are kept."""
     rng = np.random.default_rng(seed)
     family = FAMILIES[seed % len(FAMILIES)]
     function, names = program(rng, family)
@@ -178,4 +179,10 @@ def check(seed: int, jit: Callable[[Value], Any] = rg.jit) -> str | None:
         largest = max(1, abs(expected), np.abs(gx.values).max(initial=0), np.abs(gw).max())
         if not (np.isclose(value, function(x, w)) and abs(got - expected) < _STEP * largest):
             return f"{' / '.join(names)} of {lengths}: expected {expected} of {function(x, w)}, got {got} of {value}"
+        if jit is not rg.jit:
+            continue
+        for apart, whole in zip(rg.vjp(function, x, w)[1](np.float64(1)), (gx.values, gw), strict=True):
+            apart = apart.values if isinstance(apart, rg.RaggedArray) else apart
+            if not np.allclose(apart, whole, rtol=1e-9, atol=1e-9 * largest):
+                return f"{' / '.join(names)} of {lengths}: expected {whole} apart, got {apart}"
     return None
