@@ -127,7 +127,7 @@ def test_it_is_what_torch_makes() -> None:
         expected = expected.index_add(0, rows, shares[rows, choice, None] * (inner @ down[expert]))
     (expected**2).sum().backward()
     found, gradients = rg.value_and_grad(lambda layer: (rg.nn.moe(*layer, k=k) ** 2.0).sum())(tuple(layer))
-    np.testing.assert_allclose(found, float((expected**2).sum()), rtol=1e-12)
+    np.testing.assert_allclose(found, float((expected**2).sum().detach()), rtol=1e-12)
     for ours, theirs in zip(gradients, (x, scores, gate, up, down), strict=True):
         np.testing.assert_allclose(ours, theirs.grad.numpy(), rtol=1e-9, atol=1e-9 * float(theirs.grad.abs().max()))
 
