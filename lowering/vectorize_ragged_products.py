@@ -216,8 +216,8 @@ class _Emitter:
         self.depth = product.left.extent(product.k)
         self.columns = product.out.extent(product.n)
         self.stretch = _DEPTH if product.left.loops[-1] == product.k else _APART
-        depth = min(self.depth, self.stretch) if isinstance(self.depth, int) else self.stretch
-        self.panel = regs.scratch(build.ceildiv(depth, regs.square) * regs.square)
+        self.deepest = min(self.depth, self.stretch) if isinstance(self.depth, int) else self.stretch
+        self.panel = regs.scratch(build.ceildiv(self.deepest, regs.square) * regs.square)
 
     def run(self) -> None:
         """Emit all of it."""
@@ -232,8 +232,7 @@ class _Emitter:
 
     def _strips(self, places: dict[int, Mixed]) -> None:
         """Parts of the left side that stay in the second cache while the panels go over them."""
-        depth = min(self.depth, self.stretch) if isinstance(self.depth, int) else self.stretch
-        high = max(_STRIP // (max(depth, 1) * self.regs.size * self.regs.rows), 1) * self.regs.rows
+        high = max(_STRIP // (max(self.deepest, 1) * self.regs.size * self.regs.rows), 1) * self.regs.rows
 
         def part(m: ir.Value, k: ir.Value) -> list[ir.Value]:
             rows = build.minimum(build.sub(self.rows, m), high)

@@ -44,6 +44,25 @@ def combiner_of(generic: GenericOp, out: int) -> Combiner | None:
     return find_combiner(accumulator, result) if op is not None and op.block == generic.block else None
 
 
+def combiners_of(generic: GenericOp) -> dict[int, Combiner]:
+    """Outs that a reduction accumulates into by a known combiner."""
+    found: dict[int, Combiner] = {}
+    for out in range(len(generic.outs)) if generic.reductions else ():
+        if generic.loops_of(generic.n_inputs + out) & set(generic.reductions):
+            continue
+        combiner = combiner_of(generic, out)
+        if combiner is not None:
+            found[out] = combiner
+    return found
+
+
+def is_split(generic: GenericOp) -> bool:
+    """Whether threads share a reduction, and combine their parts: every other out has an element for each iteration."""
+    accumulated = combiners_of(generic)
+    others = [k for k in range(len(generic.outs)) if k not in accumulated]
+    return bool(generic.reductions) and all(generic.is_apart(generic.n_inputs + k) for k in others)
+
+
 _FOLDS: dict[str, tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]] = {
     "search": (arith.minui, "ones"),  # the smallest unsigned index
     "addi": (arith.addi, 0),

@@ -6,7 +6,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
 from ragged_dialect.lowering.buffers import is_buffer, root
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers, Signature
-from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiner_of
+from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiners_of, is_split
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
@@ -30,9 +30,9 @@ class Distributor:
     def emit(self, op: ir.Operation) -> None:
         """Emit an op's work."""
         generic = GenericOp(op)
-        combiners = _combiners(generic)
+        combiners = combiners_of(generic)
         others = [k for k in range(len(generic.outs)) if k not in combiners]
-        split = bool(generic.reductions) and all(generic.is_apart(generic.n_inputs + k) for k in others)
+        split = is_split(generic)
         loops = ThreadLoops(generic, thread_shape(generic, self.threads, split), self.thread, self.threads)
         accesses = self._accesses(generic, loops, combiners if split else {})
         before = list(self.barriers.pending)
@@ -103,18 +103,6 @@ def signature(generic: GenericOp, loops: ThreadLoops, k: int, accumulated: bool)
     return tuple(
         (shape.stride[d], shape.shape[d], shape.width(d)) if shape.shape[d] > 1 else (1, 1, 1) for d in indexed
     )
-
-
-def _combiners(generic: GenericOp) -> dict[int, Combiner]:
-    """Outs that a reduction accumulates into by a known combiner."""
-    found: dict[int, Combiner] = {}
-    for out in range(len(generic.outs)) if generic.reductions else ():
-        if generic.loops_of(generic.n_inputs + out) & set(generic.reductions):
-            continue
-        combiner = combiner_of(generic, out)
-        if combiner is not None:
-            found[out] = combiner
-    return found
 
 
 def _may_batch(generic: GenericOp) -> bool:

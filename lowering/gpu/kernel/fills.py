@@ -9,7 +9,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import filled_with
 from ragged_dialect.lowering.buffers import is_buffer, region, root, touches
-from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
+from ragged_dialect.lowering.gpu.kernel.combiner import combiners_of, is_split
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
 _CONTROL = ("scf.for", "scf.if", "scf.while", "scf.forall")
@@ -53,29 +53,11 @@ def _reduction_into(view: ir.Value, ops: list[ir.Operation]) -> tuple[ir.Operati
     if len(places) != 1 or any(root(load.operands[0]) == buffer for load in generic.loads):
         return None
     out = places[0] - generic.n_inputs
-    if out < 0 or not _same(generic.outs[out], view) or not generic.reductions or not _writes_all(generic, places[0]):
+    if out not in combiners_of(generic) or not _same(generic.outs[out], view) or not is_split(generic):
         return None
-    if generic.loops_of(places[0]) & set(generic.reductions) or combiner_of(generic, out) is None:
-        return None
-    return (op, out) if _is_split(generic) else None
-
-
-def _writes_all(generic: GenericOp, k: int) -> bool:
-    """Whether an op writes every element of an out: a loop of its own goes along each dim."""
-    loops = [e.position for e in generic.maps[k].results if isinstance(e, ir.AffineDimExpr)]
-    return len(loops) == len(set(loops)) == len(generic.maps[k].results)
+    return (op, out) if generic.maps[places[0]].is_projected_permutation else None  # which writes all of it
 
 
 def _same(a: ir.Value, b: ir.Value) -> bool:
     """Whether two views cover the same elements."""
     return a == b or (region(a) is not None and region(a) == region(b))
-
-
-def _is_split(generic: GenericOp) -> bool:
-    """Whether threads share the reduction, which then starts from a scalar."""
-    for out in range(len(generic.outs)):
-        k = generic.n_inputs + out
-        accumulates = not generic.loops_of(k) & set(generic.reductions) and combiner_of(generic, out) is not None
-        if not accumulates and not generic.is_apart(k):
-            return False
-    return True

@@ -113,10 +113,10 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     floats; RuntimeCheckError for other lengths; TraceError for a function that does something else when it is traced
     again."""
     _checked("vjp", function)
-    if any(isinstance(leaf, Tensor) for leaf in flatten(arguments)[0]):
+    leaves, tree = flatten(arguments)
+    if any(isinstance(leaf, Tensor) for leaf in leaves):
         recorded = Recorded("vjp", function, arguments, range(len(arguments)))
         return unflatten(recorded.tree, recorded.results), Pullback(lambda given: _pulled(recorded, given), 0)
-    leaves, tree = flatten(arguments)
     recorded = any(getattr(leaf, "requires_grad", False) for leaf in leaves)  # then PyTorch's graph keeps what it needs
     value, pull = _pulling(Static.of(function), not recorded)
     results, kept = value(*arguments)
