@@ -105,6 +105,15 @@ def is_own(buffer: ir.Value) -> bool:
     return "arg_attrs" in function.attributes and "llvm.noalias" in function.attributes["arg_attrs"][number]
 
 
+def inner_size(x: ir.Value, dim: int) -> int:
+    """Static elements of one step of a dim; dynamic dims count as 64."""
+    total = 1
+    for k, s in enumerate(x.type.shape):
+        if k != dim:
+            total *= 64 if s == DYNAMIC else max(s, 1)
+    return total
+
+
 def plain_dim(map_: ir.AffineMap, loop: int) -> int | None:
     """The dim that a loop alone indexes in a map: -1 when the map does not use the loop, None when
     it uses it otherwise or twice."""

@@ -15,7 +15,7 @@ from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_address, size_key
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.row_groups import RowGroup, is_product, narrow, row_groups, rows_of_chunk
+from ragged_dialect.lowering.row_groups import CHUNK, RowGroup, narrow, row_groups
 from ragged_dialect.lowering.search import ended
 
 _SHARES = 256
@@ -31,13 +31,13 @@ class ComponentTiles:
     offsets: ir.Value
 
     @staticmethod
-    def of(forall: ir.Operation) -> ComponentTiles | None:
+    def of(forall: ir.Operation, chunk: int = CHUNK) -> ComponentTiles | None:
         """What a forall computes, where that are products of rows and nothing else, and lengths come from offsets."""
         block = forall.regions[0].blocks[0]
         if len(block.arguments) != 1 or Mapping.of(forall) != Mapping():
             return None
-        groups = list(row_groups(block))
-        if len(groups) != 1 or not is_product(groups[0]):
+        groups = list(row_groups(block, chunk))
+        if len(groups) != 1 or not groups[0].is_product:
             return None
         others = [op.operation for op in list(block.operations)[:-1] if op.operation not in groups[0].ops]
         if not all(is_address(op) or op.name == "memref.load" for op in others):
@@ -49,11 +49,11 @@ class ComponentTiles:
                 return ComponentTiles(forall, groups[0], offsets)
         return None
 
-    def emit(self, chunk: int) -> None:
-        """Replace the forall by a loop over tiles of about so many elements. Before the tiles of a component are all
+    def emit(self) -> None:
+        """Replace the forall by a loop over tiles of the rows of a chunk. Before the tiles of a component are all
         those of the ones before it, at most one of them empty: that is as many as rows fill, and one for each. Threads
         have tiles one after the other, of which only the first one's component is searched for."""
-        rows = rows_of_chunk(self.group, chunk)
+        rows = self.group.rows
         with ir.InsertionPoint(self.forall), self.forall.location:
             count = build.value(counts_of(self.forall)[0])
             first = self._offset(0)

@@ -12,10 +12,10 @@ from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.component_tiles import ComponentTiles
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.row_groups import cut, row_groups
+from ragged_dialect.lowering.row_groups import CHUNK, cut, row_groups
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
-_CHUNK = 16384
+_LOOPS = ("scf.for", "scf.parallel", "scf.while")
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,17 @@ class ConvertRaggedForallToLoops(RaggedPass):
 
     Flat linalg ops whose first loop is parallel are cut into chunks of about `chunk` elements, in a
     marked loop too. Those over the same rows share a loop: a chunk is read from memory once, and what one op leaves
-    for the next stays in cache. Products of the rows of components, and what is done to their rows before and after,
-    run by tiles of rows, wherever components begin: one that is much longer than the others is shared out.
-    `ragged.mapping` of an op or a forall says otherwise: with one thread a loop is not marked, and `tile` is the
-    chunk. Foralls inside foralls run serially. Precondition: bufferized.
+    for the next stays in cache. So are reductions of all rows into at most `results` elements, outside of loops: every
+    chunk, of 16 elements for each result or more, is reduced into a buffer of its own, and these into the result, in
+    their order, so it does not depend on the number of threads. Products of the rows of components, and what is done
+    to their rows before and after, run by tiles of rows, wherever components begin: one that is much longer than the
+    others is shared out. `ragged.mapping` of an op or a forall says otherwise: with one thread a loop is not marked,
+    and `tile` is the chunk. Foralls inside foralls run serially. Precondition: bufferized.
     """
 
     name: ClassVar[str] = "convert-ragged-forall-to-loops"
-    chunk: int = _CHUNK
+    chunk: int = CHUNK
+    results: int = 65536
 
     def run(self, op: ir.Operation) -> None:
         """Convert every function of a module."""
@@ -47,29 +50,31 @@ class ConvertRaggedForallToLoops(RaggedPass):
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func":
                 for block in function.operation.regions[0].blocks:
-                    _convert_block(block, True, self.chunk)
+                    self._convert(block, True, self.results)
+
+    def _convert(self, block: ir.Block, parallel: bool, results: int) -> None:
+        # Before those of flat ops, which are as they shall be.
+        flow = [op.operation for op in block.operations if op.operation.name.startswith("scf.")]
+        if parallel:
+            for group in row_groups(block, self.chunk, results):
+                cut(group)
+        for op in flow:
+            if op.name == "scf.forall":
+                tiles = ComponentTiles.of(op, self.chunk) if parallel else None
+                if tiles is not None:
+                    tiles.emit()
+                    continue
+                with ir.InsertionPoint(op), op.location:
+                    body = _convert_forall(op, parallel)
+                self._convert(body, False, 0)
+            elif PARALLEL not in op.attributes:
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self._convert(inner, parallel, 0 if op.name in _LOOPS else results)
 
 
-def _convert_block(block: ir.Block, parallel: bool, chunk: int) -> None:
-    ops = [op.operation for op in block.operations]  # the loops of flat ops are as they shall be
-    if parallel:
-        for group in row_groups(block):
-            cut(group, chunk)
-    for op in ops:
-        if op.name == "scf.forall":
-            tiles = ComponentTiles.of(op) if parallel else None
-            if tiles is not None:
-                tiles.emit(chunk)
-                continue
-            with ir.InsertionPoint(op), op.location:
-                _convert_forall(op, parallel, chunk)
-        elif op.name.startswith("scf.") and PARALLEL not in op.attributes:
-            for region in op.regions:
-                for inner in region.blocks:
-                    _convert_block(inner, parallel, chunk)
-
-
-def _convert_forall(op: ir.Operation, parallel: bool, chunk: int) -> None:
+def _convert_forall(op: ir.Operation, parallel: bool) -> ir.Block:
+    """Replace a forall by a loop, of which this is the body."""
     counts = counts_of(op)
     loop = scf.ForOp(build.value(0), build.value(build.product(counts)), build.value(1))
     mapping = Mapping.of(op)
@@ -92,4 +97,4 @@ def _convert_forall(op: ir.Operation, parallel: bool, chunk: int) -> None:
     for inner in list(source.operations)[:-1]:
         inner.operation.move_before(anchor)
     op.erase()
-    _convert_block(loop.body, False, chunk)
+    return loop.body

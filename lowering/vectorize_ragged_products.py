@@ -12,9 +12,9 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, vector
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import is_sum_of_products, is_zeros, made_by
+from ragged_dialect.ir.match import defining_op, is_sum_of_products, is_zeros
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import is_address, subview
+from ragged_dialect.lowering.buffers import is_address, is_own, root, subview
 from ragged_dialect.lowering.math_library import VECTOR_ISAS
 from ragged_dialect.lowering.micro_kernel import RegisterBlock, transposed
 from ragged_dialect.lowering.vector.machine import registers
@@ -27,6 +27,7 @@ time with 128."""
 _APART = 64
 """The same where the left side is across memory in the sums, as in gradients of weights: each of its elements is in
 another cache line, and lines that are far from one another share few sets of the first cache."""
+_RESHAPES = ("memref.collapse_shape", "memref.cast")
 _STRIP = 512 << 10
 """Bytes of the left side that all panels of columns read one after the other: half of a second cache of 1 MiB, the
 least that processors with AVX-512 have."""
@@ -181,17 +182,32 @@ def _copies(*ops: ir.Operation | None) -> list[ir.Value]:
 
 
 def _zeros(op: ir.Operation, out: ir.Value) -> ir.Operation | None:
-    """A fill right before an op, which wrote zeros to its result."""
+    """A fill before an op, which wrote zeros to its result, with nothing between but loads from other buffers."""
     earlier = takewhile(lambda x: x != op, [x.operation for x in op.block.operations])
-    before = next((x for x in reversed(list(earlier)) if not is_address(x)), None)
+    before = next((x for x in reversed(list(earlier)) if not (is_address(x) or _reads_apart(x, root(out)))), None)
     return before if before is not None and is_zeros(before) and _whole(before.operands[1]) == _whole(out) else None
+
+
+def _reads_apart(op: ir.Operation, buffer: ir.Value) -> bool:
+    """Whether an op loads from another buffer."""
+    if op.name != "memref.load":
+        return False
+    other = root(op.operands[0])
+    return other != buffer and is_own(other) and is_own(buffer)
 
 
 def _whole(view: ir.Value) -> ir.Value:
     """What a view is all of."""
-    while (op := made_by(view, "memref.collapse_shape") or made_by(view, "memref.cast")) is not None:
+    while (op := defining_op(view)) is not None and (op.name in _RESHAPES or _is_all(op)):
         view = op.operands[0]
     return view
+
+
+def _is_all(op: ir.Operation) -> bool:
+    """Whether an op is a view of all elements of a buffer of known extents."""
+    if op.name != "memref.subview" or DYNAMIC in op.operands[0].type.shape:
+        return False
+    return list(op.attributes["static_sizes"]) == list(op.operands[0].type.shape)
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,56 @@ func.func @zeroed(%x: memref<?x16xf32>, %w: memref<16x32xf32>, %o: memref<?x32xf
 
 // -----
 
+#x = affine_map<(k, m, n) -> (k, m)>
+#w = affine_map<(k, m, n) -> (k, n)>
+#o = affine_map<(k, m, n) -> (m, n)>
+
+// So are those of another view of all of the result, before the offsets of a component are loaded.
+
+// CHECK-LABEL: func.func @zeroed_view
+// CHECK-NOT: linalg.fill
+// CHECK: vector.store
+// CHECK-LABEL: func.func @read_zeros
+// CHECK: linalg.fill
+// CHECK: memref.load
+// CHECK: vector.store
+func.func @zeroed_view(%x: memref<?x16xf32>, %g: memref<?x32xf32>, %starts: memref<?xindex>, %o: memref<?x16x32xf32>, %i: index) {
+  %zero = arith.constant 0.0 : f32
+  %one = memref.subview %o[%i, 0, 0] [1, 16, 32] [1, 1, 1] : memref<?x16x32xf32> to memref<1x16x32xf32, strided<[512, 32, 1], offset: ?>>
+  linalg.fill ins(%zero : f32) outs(%one : memref<1x16x32xf32, strided<[512, 32, 1], offset: ?>>)
+  %first = memref.load %starts[%i] : memref<?xindex>
+  %xs = memref.subview %x[%first, 0] [7, 16] [1, 1] : memref<?x16xf32> to memref<7x16xf32, strided<[16, 1], offset: ?>>
+  %gs = memref.subview %g[%first, 0] [7, 32] [1, 1] : memref<?x32xf32> to memref<7x32xf32, strided<[32, 1], offset: ?>>
+  %out = memref.subview %one[0, 0, 0] [1, 16, 32] [1, 1, 1]
+      : memref<1x16x32xf32, strided<[512, 32, 1], offset: ?>> to memref<16x32xf32, strided<[32, 1], offset: ?>>
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%xs, %gs : memref<7x16xf32, strided<[16, 1], offset: ?>>, memref<7x32xf32, strided<[32, 1], offset: ?>>)
+      outs(%out : memref<16x32xf32, strided<[32, 1], offset: ?>>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// What loads one of the zeros needs them.
+func.func @read_zeros(%x: memref<7x16xf32>, %g: memref<7x32xf32>, %o: memref<16x32xf32>, %i: index) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<16x32xf32>)
+  %read = memref.load %o[%i, %i] : memref<16x32xf32>
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%x, %g : memref<7x16xf32>, memref<7x32xf32>) outs(%o : memref<16x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return %read : f32
+}
+
+// -----
+
 #x = affine_map<(m, n, k) -> (m, k)>
 #w = affine_map<(m, n, k) -> (n, k)>
 #o = affine_map<(m, n, k) -> (m, n)>

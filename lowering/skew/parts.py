@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.walk import ops_in
-from ragged_dialect.lowering.buffers import allocate, extent, plain_dim, range_view
+from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.lowering.buffers import allocate, extent, inner_size, plain_dim, range_view
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.partial_reductions import allocated, combine, part, starts
-from ragged_dialect.lowering.row_groups import count_from, inner_size
 from ragged_dialect.lowering.skew.rows import is_along
 
 
@@ -70,45 +69,78 @@ class Parts:
         rows = max(1, elements // max(inner_size(x, dim or 0) for x, dim in places if dim != -1))
         with ir.InsertionPoint(self.op), self.op.location:
             tiles = build.ceildiv(length, rows)
-            parts = {number: allocated(tiles, self.op.operands[number]) for number in self.combiners}
-            self._tile(tiles, rows, length, parts, scan=False)
-            for number, combiner in self.combiners.items():
-                (starts if self.runs else combine)(combiner, parts[number], self.op.operands[number])
+            rooms = self.rooms(tiles)
+            self._tile(tiles, rows, length, rooms, scan=False)
             if self.runs:
-                self._tile(tiles, rows, length, parts, scan=True)
+                for number, combiner in self.combiners.items():
+                    starts(combiner, rooms[number], self.op.operands[number])
+                self._tile(tiles, rows, length, rooms, scan=True)
+            else:
+                self.combine(rooms)
         self.op.erase()
 
-    def _tile(self, tiles: Mixed, rows: int, length: ir.Value, parts: dict[int, ir.Value], *, scan: bool) -> None:
-        """A forall over parts of rows: the op from the neutral elements, which leaves what is reduced in `parts`, or
-        the scan from what these hold."""
+    def rooms(self, tiles: Mixed) -> dict[int, ir.Value]:
+        """Room for what is left of as many parts, by the numbers of the outs."""
+        return {number: allocated(tiles, self.op.operands[number]) for number in self.combiners}
+
+    def combine(self, rooms: dict[int, ir.Value]) -> None:
+        """Put what is left of the parts together in the outs."""
+        for number, combiner in self.combiners.items():
+            combine(combiner, rooms[number], self.op.operands[number])
+
+    def one(
+        self,
+        tile: ir.Value,
+        low: Mixed,
+        operands: Sequence[ir.Value],
+        rooms: dict[int, ir.Value],
+        *,
+        scan: bool = False,
+    ) -> None:
+        """One part, on the rows of the operands, which are those from `low` on: the op from the neutral elements, which
+        leaves what is reduced in its place in the rooms, or the scan from what that holds."""
+        operands = list(operands)
+        for number, room in rooms.items():
+            x = self.op.operands[number]
+            # Of its own: two parts in one cache line would go from core to core.
+            operands[number] = allocate([extent(x, k) for k in range(x.type.rank)], x.type.element_type)
+            if scan:
+                shapes.copy(part(room, tile), operands[number])
+            else:
+                filled(self.combiners[number].identity(), operands[number])
+        if self.runs and not scan:
+            made = _only(self.op, list(rooms), operands)
+        else:
+            made = self.op.clone().operation
+            for number, x in enumerate(operands):
+                made.operands[number] = x
+        count_from(made, build.value(low), self.loop)
+        if not scan:
+            for number, room in rooms.items():
+                shapes.copy(operands[number], part(room, tile))
+
+    def _tile(self, tiles: Mixed, rows: int, length: ir.Value, rooms: dict[int, ir.Value], *, scan: bool) -> None:
+        """A forall over parts of rows."""
         forall = forall_over(tiles)
         with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
             tile = forall.regions[0].blocks[0].arguments[0]
             low = build.mul(tile, rows)
             size = build.minimum(rows, build.sub(length, low))
-            operands: list[ir.Value] = []
-            for number, (x, map_) in enumerate(zip(self.op.operands, indexing_maps(self.op), strict=True)):
-                dim = plain_dim(map_, self.loop)
-                if number not in parts:
-                    operands.append(x if dim is None or dim < 0 else range_view(x, dim, low, size))
-                    continue
-                # Of its own: two parts in one cache line would go from core to core.
-                own = allocate([extent(x, k) for k in range(x.type.rank)], x.type.element_type)
-                if scan:
-                    shapes.copy(part(parts[number], tile), own)
-                else:
-                    filled(self.combiners[number].identity(), own)
-                operands.append(own)
-            if self.runs and not scan:
-                made = _only(self.op, list(parts), operands)
-            else:
-                made = self.op.clone().operation
-                for number, x in enumerate(operands):
-                    made.operands[number] = x
-            count_from(made, build.value(low), self.loop)
-            if not scan:
-                for number in parts:
-                    shapes.copy(operands[number], part(parts[number], tile))
+            dims = [plain_dim(map_, self.loop) for map_ in indexing_maps(self.op)]
+            operands = [
+                x if number in rooms or dim is None or dim < 0 else range_view(x, dim, low, size)
+                for number, (x, dim) in enumerate(zip(self.op.operands, dims, strict=True))
+            ]
+            self.one(tile, low, operands, rooms, scan=scan)
+
+
+def count_from(op: ir.Operation, low: ir.Value, loop: int = 0) -> None:
+    """Let an index of an op, which has the rows from one on, be that of all rows."""
+    for index in find_ops(op, "linalg.index"):
+        if index.attributes["dim"].value == loop:
+            with ir.InsertionPoint.after(index), index.location:
+                row = arith.addi(index.results[0], low)
+            index.results[0].replace_all_uses_except(row, row.owner.operation)
 
 
 @dataclass(frozen=True)

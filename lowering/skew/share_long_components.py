@@ -10,12 +10,11 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.walk import find_ops, outermost
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_address
+from ragged_dialect.lowering.buffers import inner_size, is_address
 from ragged_dialect.lowering.component_tiles import ComponentTiles, offsets_of
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.program_runtime import call, declare
 from ragged_dialect.lowering.records import REFUSES
-from ragged_dialect.lowering.row_groups import inner_size
 from ragged_dialect.lowering.skew.parts import Parts
 from ragged_dialect.lowering.skew.places import Places
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut

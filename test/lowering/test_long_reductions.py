@@ -12,9 +12,9 @@ import pytest
 
 import ragged_dialect as rg
 from conftest import ROOT
-from ragged_dialect.lowering.skew.share_long_reductions import ShareLongReductions
+from ragged_dialect.lowering.row_groups import CHUNK
 
-PART = ShareLongReductions.elements // 8
+PART = CHUNK // 8
 """Rows of a part, of eight features."""
 ROWS = (0, 1, PART - 1, PART, PART + 1, 5 * PART + 3)
 

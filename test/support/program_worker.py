@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from support import chunks
 from support.flow_programs import HOISTED, damaged, flow_program
 from support.structures import assert_same
 
@@ -129,7 +130,8 @@ def answer(which: int | list[Any], target: str, moves: bool, optimised: bool) ->
     rng = random.Random(which)
     program = flow_program(which)
     args = program.args if rng.random() < 0.6 else damaged(program.args, rng)
-    return _wrong(program.text, args, target, _some(rng) if moves else lambda choices: [])
+    with chunks.of(8 if which // 2 % 2 else None):
+        return _wrong(program.text, args, target, _some(rng) if moves else lambda choices: [])
 
 
 def _some(rng: random.Random) -> Moves:

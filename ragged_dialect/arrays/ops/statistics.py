@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
@@ -73,8 +74,11 @@ def float_dtype(dtype: DType) -> DType:
     return dtype if elements.kind(dtype) == "f" else np.dtype(np.float64)
 
 
-def count(x: Tensor, dims: frozenset[int], dtype: DType) -> Tensor:
-    """How many elements are reduced for each result, as a float."""
+def count(x: Tensor, dims: frozenset[int], dtype: DType) -> Tensor | float:
+    """How many elements are reduced for each result, as a float: a number where every extent is known."""
+    extents = [x.shape[dim] for dim in dims]
+    if None not in extents:
+        return float(prod(extent for extent in extents if extent is not None))
 
     def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         return [arith.addi(accumulated[0], constant(INT64, 1))]
@@ -83,7 +87,7 @@ def count(x: Tensor, dims: frozenset[int], dtype: DType) -> Tensor:
     return astype(made, dtype=dtype)
 
 
-def mean_of(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
+def mean_of(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor | float]:
     """Mean, kept in a wide dtype, and count."""
     inner = wide(float_dtype(x.dtype))
 
@@ -129,7 +133,8 @@ def var(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool =
     dims, out = dims_of(x, axis), float_dtype(x.dtype)
     found = grouped(x, dims)
     middle, number = mean_of(found.value, found.dims)
-    divisor = UFUNCS["maximum"](UFUNCS["subtract"](number, float(ddof)), 0.0)
+    left = number - float(ddof) if isinstance(number, float) else UFUNCS["subtract"](number, float(ddof))
+    divisor = max(left, 0.0) if isinstance(left, float) else UFUNCS["maximum"](left, 0.0)
     made = UFUNCS["divide"](squares_about(found.value, found.dims, middle), divisor)
     return finish(x, astype(made, dtype=out), dims, keepdims)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import chunks
 from support.gradient_programs import ROWS, check, rows_of, structures
 from support.worker import Worker, answers
 
@@ -48,6 +49,13 @@ def test_random_programs(seed):
     assert check(seed) is None
 
 
+@pytest.mark.parametrize("seed", range(2, 4))
+def test_programs_of_several_chunks(seed, monkeypatch):
+    monkeypatch.setenv("RAGGED_CACHE", "0")
+    with chunks.of(8):
+        assert check(seed) is None
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_short_floats(dtype):
     run_short(0, dtype)
@@ -57,7 +65,7 @@ def test_short_floats(dtype):
 @pytest.mark.parametrize("first", range(0, MANY, EACH))
 def test_many_random_programs(first):
     tasks = [[seed, seed // 2 % COMPILED == 0] for seed in range(first, first + EACH)]
-    failures = answers(Worker("gradient_worker.py"), tasks, 300)
+    failures = answers(Worker("gradient_worker.py", {"RAGGED_CACHE": "0"}), tasks, 300)
     assert not failures, "\n".join(failures)
 
 
