@@ -20,7 +20,7 @@ _LOADS = 2
 
 @dataclass(frozen=True)
 class InlineIndexVectors(RaggedPass):
-    """Compute the elements of an index vector where other index vectors, and folds of them, read them.
+    """Compute the elements of an index vector where other index vectors, folds of them and flat ops read them.
 
     ```mlir
     %lengths = linalg.generic … outs(%e : tensor<?xi64>) {
@@ -33,8 +33,8 @@ class InlineIndexVectors(RaggedPass):
     ```
 
     Each vector is a loop, or a kernel of a GPU, with a buffer. Only what nothing else reads is inlined, so that it need
-    not be there, and what takes two loads at most: not into loops over values, where an element would be computed as
-    often as there are features. Precondition: structure ops are lowered, tensors are not bufferized.
+    not be there, and what takes two loads at most, or one where flat ops over values read it, which compute it as often
+    as there are features. Precondition: structure ops are lowered, tensors are not bufferized.
     """
 
     name: ClassVar[str] = "inline-index-vectors"
@@ -60,7 +60,8 @@ def _inline(made: ir.Operation) -> None:
     if not all(map(_is_cheap, body)) or sum(op.name == "tensor.extract" for op in body) > _LOADS:
         return
     uses = _uses(made.results[0])
-    if not all(op.name == "tensor.dim" or _is_of_vectors(op) for op in uses):
+    anywhere = sum(op.name == "tensor.extract" for op in body) <= 1
+    if not all(op.name == "tensor.dim" or _is_of_vectors(op) or (anywhere and _is_of_values(op)) for op in uses):
         return
     for use in uses:
         with ir.InsertionPoint(use), use.location:
@@ -85,6 +86,18 @@ def _is_cheap(op: ir.Operation) -> bool:
 
 def _uses(x: ir.Value) -> list[ir.Operation]:
     return [use.owner.operation for use in x.uses]
+
+
+def _is_of_values(op: ir.Operation) -> bool:
+    """Whether an op reads an element for what a flat op computes."""
+    if op.name != "tensor.extract":
+        return False
+    around = enclosing(op)
+    if around.name != "linalg.generic":
+        return False
+    while (around := enclosing(around)).name == "scf.if":
+        pass
+    return around.name == "func.func"
 
 
 def _is_of_vectors(op: ir.Operation) -> bool:

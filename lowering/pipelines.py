@@ -68,7 +68,7 @@ def _loops(isa: str, half: str, skew: str) -> Stage:
     return Stage(
         "loops",
         f"convert-ragged-copies-to-linalg,reuse-ragged-outs,{_SKEW[skew]}"
-        "convert-ragged-forall-to-loops,canonicalize,reuse-ragged-outs,"
+        "share-long-folds,convert-ragged-forall-to-loops,canonicalize,reuse-ragged-outs,"
         "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
         "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,shorten-ragged-lifetimes,"
         "convert-ragged-copies-to-linalg,"

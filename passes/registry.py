@@ -218,7 +218,7 @@ _PACKAGES = {
         "thread-ragged-kernels lower-memory-types unshare-ragged-empties vectorize-ragged-products"
     ),
     "ragged_dialect.transform": "ragged-transform-interpreter",
-    "ragged_dialect.lowering.skew": "share-long-components",
+    "ragged_dialect.lowering.skew": "share-long-components share-long-folds",
     "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (
         "convert-forall-to-gpu fission-ragged-foralls gather-ragged-products merge-ragged-checks "

@@ -92,7 +92,48 @@ func.func @checked(%ids: tensor<?xi64>, %count: i64) -> i64 {
 #id = affine_map<(d) -> (d)>
 #row = affine_map<(i, d) -> (i, d)>
 
-// A vector stays that is a result, that is read for every feature of a row, or that is more than two loads.
+// What takes one load is computed where a flat op takes a row by it, also where that comes after a check.
+// CHECK-LABEL: func.func @rows(
+// CHECK: linalg.generic {{.*}} ["parallel", "parallel"]
+// CHECK:   tensor.extract %{{.*}} : tensor<?xi64>
+// CHECK:   arith.addi
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @rows(%x: tensor<?x8xf32>, %ids: tensor<?xi64>, %count: i64, %good: i1) -> tensor<?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %size = tensor.dim %ids, %c0 : tensor<?xi64>
+  %e = tensor.empty(%size) : tensor<?xi64>
+  %rows = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %ids[%i] : tensor<?xi64>
+    %p = arith.addi %id, %count : i64
+    linalg.yield %p : i64
+  } -> tensor<?xi64>
+  %result = scf.if %good -> tensor<?x8xf32> {
+    %f = tensor.empty(%size) : tensor<?x8xf32>
+    %values = linalg.generic {indexing_maps = [#row], iterator_types = ["parallel", "parallel"]} outs(%f : tensor<?x8xf32>) {
+    ^bb0(%out: f32):
+      %i = linalg.index 0 : index
+      %d = linalg.index 1 : index
+      %id = tensor.extract %rows[%i] : tensor<?xi64>
+      %at = arith.index_cast %id : i64 to index
+      %v = tensor.extract %x[%at, %d] : tensor<?x8xf32>
+      linalg.yield %v : f32
+    } -> tensor<?x8xf32>
+    scf.yield %values : tensor<?x8xf32>
+  } else {
+    scf.yield %x : tensor<?x8xf32>
+  }
+  return %result : tensor<?x8xf32>
+}
+
+// -----
+
+#id = affine_map<(d) -> (d)>
+#row = affine_map<(i, d) -> (i, d)>
+
+// A vector stays that is a result, that takes two loads and is read for every feature of a row, or that takes three.
 // CHECK-LABEL: func.func @kept(
 // CHECK-COUNT-6: linalg.generic
 func.func @kept(%x: tensor<?x8xf32>, %ids: tensor<?xi64>, %count: i64) -> (tensor<?xi64>, tensor<?xi64>, tensor<?x8xf32>, tensor<?xi64>) {
@@ -117,8 +158,10 @@ func.func @kept(%x: tensor<?x8xf32>, %ids: tensor<?xi64>, %count: i64) -> (tenso
   %rows = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
   ^bb0(%out: i64):
     %i = linalg.index 0 : index
+    %next = arith.addi %i, %c1 : index
     %id = tensor.extract %ids[%i] : tensor<?xi64>
-    %p = arith.subi %id, %count : i64
+    %other = tensor.extract %ids[%next] : tensor<?xi64>
+    %p = arith.subi %id, %other : i64
     linalg.yield %p : i64
   } -> tensor<?xi64>
   %f = tensor.empty(%size) : tensor<?x8xf32>

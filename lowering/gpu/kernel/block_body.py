@@ -9,8 +9,8 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, may_overlap, root
+from ragged_dialect.lowering.folds import Fold
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
-from ragged_dialect.lowering.gpu.kernel.combiner import Fold
 from ragged_dialect.lowering.gpu.kernel.distribute import Distributor
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in

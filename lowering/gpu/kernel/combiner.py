@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir
-from ragged_dialect.ir import build, flow
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import defining_op
-from ragged_dialect.lowering.combiners import Combiner, find_combiner, neutral_constant
+from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
-from ragged_dialect.passes.base import PassFailure
 
 
 def fold_values(
@@ -61,46 +58,3 @@ def is_split(generic: GenericOp) -> bool:
     accumulated = combiners_of(generic)
     others = [k for k in range(len(generic.outs)) if k not in accumulated]
     return bool(generic.reductions) and all(generic.is_apart(generic.n_inputs + k) for k in others)
-
-
-_FOLDS: dict[str, tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]] = {
-    "search": (arith.minui, "ones"),  # the smallest unsigned index
-    "addi": (arith.addi, 0),
-    "add_unsigned": (build.add_unsigned, 0),
-    "maxsi": (arith.maxsi, "lowest"),
-    "scan": (arith.addi, 0),
-}
-
-
-@dataclass(frozen=True)
-class Fold:
-    """What a loop with the mark `flow.FOLD` folds."""
-
-    kind: str
-    few: bool
-
-    @staticmethod
-    def of(loop: ir.Operation) -> Fold | None:
-        """The mark of a loop, None where it has none, or nothing to fold. PassFailure for another mark, and for one on
-        a loop that does not carry one integer."""
-        if flow.FOLD not in loop.attributes:
-            return None
-        mark = loop.attributes[flow.FOLD]
-        kind = mark["kind"] if isinstance(mark, ir.DictAttr) and "kind" in mark else mark
-        fold = Fold(str(kind).strip('"'), isinstance(mark, ir.DictAttr) and "few" in mark)
-        if fold.kind not in _FOLDS or loop.name != "scf.for":
-            raise PassFailure(loop, f"expected {flow.FOLD} of a loop among {', '.join(_FOLDS)}, got {kind}")
-        if fold.kind == "scan" and not list(loop.results):  # of lengths that are known to be 0
-            return None
-        if [isinstance(x.type, (ir.IndexType, ir.IntegerType)) for x in loop.results] != [True]:
-            raise PassFailure(loop, f"expected {flow.FOLD} of a loop that carries one integer, got another")
-        return fold
-
-    @property
-    def apply(self) -> Callable[[ir.Value, ir.Value], ir.Value]:
-        """Combines two values."""
-        return _FOLDS[self.kind][0]
-
-    def neutral(self, type_: ir.Type) -> ir.Value:
-        """The value that changes nothing."""
-        return neutral_constant(type_, _FOLDS[self.kind][1])

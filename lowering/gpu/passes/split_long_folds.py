@@ -14,8 +14,8 @@ from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures, find_ops, is_outside
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent, root
+from ragged_dialect.lowering.folds import Fold
 from ragged_dialect.lowering.forall_bounds import forall_over
-from ragged_dialect.lowering.gpu.kernel.combiner import Fold
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     LONG,

@@ -9,8 +9,8 @@ from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.folds import Fold
 from ragged_dialect.lowering.forall_bounds import forall_over
-from ragged_dialect.lowering.gpu.kernel.combiner import Fold
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
 from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, SplitLongLoops, VectorTiles, with_bounds
 from ragged_dialect.passes.base import RaggedPass
