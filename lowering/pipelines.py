@@ -27,7 +27,8 @@ def _ragged(attention: str, raised: str = "", scans: str = "", last: str = "") -
         "expand-unit-dims,"  # of the user's own views, before anything canonicalizes
         "define-integer-divisions,"  # of scalars; those of tensors once they are loops
         f"{scans}ragged-decompose-attention{{{attention}}},"
-        f"ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,{raised}ragged-canonicalize{last}",
+        "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,multiply-constant-powers,"
+        f"ragged-fuse,{raised}ragged-canonicalize{last}",
     )
 
 

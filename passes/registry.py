@@ -212,7 +212,7 @@ _PACKAGES = {
         "convert-ragged-checks-to-calls convert-ragged-checks-to-scf convert-ragged-copies-to-linalg "
         "convert-ragged-forall-to-loops convert-ragged-selects-to-scf copy-strided-casts define-integer-divisions "
         "expand-unit-dims guard-ragged-allocs hoist-ragged-allocas inline-index-vectors "
-        "merge-index-vectors order-ragged-loops outline-ragged-loops "
+        "merge-index-vectors multiply-constant-powers order-ragged-loops outline-ragged-loops "
         "expand-ragged-floats expand-ragged-math protect-ragged-arguments "
         "replace-empty-reshapes reuse-ragged-outs shorten-ragged-lifetimes "
         "thread-ragged-kernels lower-memory-types unshare-ragged-empties vectorize-ragged-products"

@@ -123,13 +123,13 @@ class Operation(Function):
 class _Direct(Operation):
     """An operation with results that need no program: those of `direct`, which gives None for the other arguments."""
 
-    def __init__(self, name: str, body: Body, direct: Body) -> None:
-        super().__init__(name, body)
-        self._direct = direct
+    def __init__(self, name: str, body: Body, elementwise: bool, direct: Body) -> None:
+        super().__init__(name, body, elementwise)
+        self._direct, self._given = direct, len(inspect.signature(direct).parameters)
 
     def __call__(self, *arguments: ArrayLike, **parameters: ArrayLike) -> ArrayLike:
         """The results, by a program or without."""
-        made = self._direct(*arguments) if len(arguments) == self._most and not parameters else None
+        made = self._direct(*arguments) if len(arguments) == self._given and not parameters else None
         return super().__call__(*arguments, **parameters) if made is None else made
 
 
@@ -162,7 +162,7 @@ def operation(
     """Make a function on tracers an operation on arrays, under a name that NumPy's protocols find it by."""
 
     def make(body: Body) -> Operation:
-        made = Operation(name, body, elementwise) if direct is None else _Direct(name, body, direct)
+        made = Operation(name, body, elementwise) if direct is None else _Direct(name, body, elementwise, direct)
         OPERATIONS[name] = made
         return made
 
