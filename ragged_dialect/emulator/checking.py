@@ -45,8 +45,10 @@ WARP_EPOCH = 0x7FFFF << WARP_EPOCH_AT
 def check(state: State, at: int, size: int, access: int, number: int) -> None:
     """Check an access of `size` bytes: `access` is what it does, plus 256 times the alignment it
     needs less one; `number` is the range it must lie in, counted from 1, or 0 where any may do, or
-    stands for those of a state space. No bytes are no access."""
+    stands for those of a state space. No bytes are no access, but of an address that is aligned."""
     if size == 0:
+        if at & access >> 8:
+            fail(state, MISALIGNED, at, size, access, 0)
         return
     where = Range(find_range(state, at, size, number))
     if address(where) == 0:

@@ -26,6 +26,7 @@ from ragged_dialect.emulator.state import (
     SHUFFLE_INDEX,
     SHUFFLE_UP,
     SHUFFLE_XOR,
+    SOME_LANES,
     SYNC_WARP,
     VOTE_ALL,
     VOTE_ANY,
@@ -105,8 +106,11 @@ def resolve(state: State, warp: Warp, first: int, group: int, leader: Thread) ->
             multiply(state, first, kind)
         return 0
     if kind == SYNC_WARP:
-        if group == warp.live:
-            warp.epoch += 1
+        count = state.thread_count - first
+        lanes = (1 << count) - 1 if count < 32 else FULL_WARP
+        if lanes & ~leader.mask:
+            return blame(state, SOME_LANES, thread_at(state, first + first_bit(group)), 0)
+        warp.epoch += 1
         return 0
     if kind == MATCH_ANY:
         match_any(state, first, group)

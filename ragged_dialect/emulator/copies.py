@@ -1,7 +1,8 @@
 """Asynchronous copies to shared memory, `cp.async` (PTX ISA 9.7.9.25.3). Compiled, see `native.py`.
 
 A copy is made as late as may be: when its thread waits for the group that it is in. Until then its target belongs to
-nobody: its shadow says `IN_FLIGHT`, which races with every access, that of the thread itself included.
+nobody: its shadow says `IN_FLIGHT`, which races with every access, that of the thread itself included. Its source may
+not change: what is there when the copy is made has to be what was there when it was started.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from ragged_dialect.emulator.checking import OTHER_BLOCK, fail, find_range, own_tag
 from ragged_dialect.emulator.fibers import thread_at
 from ragged_dialect.emulator.state import (
+    CHANGED_SOURCE,
     IN_FLIGHT,
+    LARGE_COPY,
+    LOAD,
     MANY_COPIES,
     MAX_COPIES,
     SHARED_RANGES,
@@ -23,6 +27,9 @@ from ragged_dialect.emulator.state import (
 from ragged_dialect.emulator.words import address, copy_bytes, fill
 
 JUNK = 0xFF
+SEEN = 40
+NOW = 56
+"""Where in a `Copy` the bytes of its source are."""
 
 
 def copy_at(state: State, thread: Thread, number: int) -> int:
@@ -44,6 +51,8 @@ def mark(state: State, at: int, size: int, tag: int) -> None:
 def start_copy(state: State, target: int, source: int, size: int, given: int) -> None:
     """`cp.async`, whose accesses have been checked."""
     thread = Thread(state.current)
+    if given > size:
+        fail(state, LARGE_COPY, source, given, size, 0)
     if thread.copies == MAX_COPIES:
         fail(state, MANY_COPIES, target, size, STORE, SHARED_RANGES)
     copy = Copy(copy_at(state, thread, thread.copies))
@@ -53,6 +62,9 @@ def start_copy(state: State, target: int, source: int, size: int, given: int) ->
     copy.source = source
     copy.size = size
     copy.given = given
+    copy.seen = 0
+    copy.seen_after = 0
+    copy_bytes(address(copy) + SEEN, source, given)
     fill(target, JUNK, size)
     mark(state, target, size, IN_FLIGHT << 32 | OTHER_BLOCK | thread.index)
 
@@ -71,6 +83,11 @@ def wait_copies(state: State, pending: int) -> None:
     for i in range(count):
         copy = Copy(copy_at(state, thread, i))
         if copy.group + pending < thread.groups:
+            copy.now = 0
+            copy.now_after = 0
+            copy_bytes(address(copy) + NOW, copy.source, copy.given)
+            if copy.now != copy.seen or copy.now_after != copy.seen_after:
+                fail(state, CHANGED_SOURCE, copy.source, copy.given, LOAD, 0)
             copy_bytes(copy.target, copy.source, copy.given)
             fill(copy.target + copy.given, 0, copy.size - copy.given)
             mark(state, copy.target, copy.size, own_tag(state))

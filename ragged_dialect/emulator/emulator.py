@@ -96,7 +96,7 @@ class Emulator:
         words = argument_words(found, args)
         count = grid[0] * grid[1] * grid[2]
         if count == 0:
-            return
+            raise EmulatorError(f"kernel {kernel}: expected a grid of 1 block or more, got {tuple(grid)}")
         number = next((i for i, argument in enumerate(args) if argument is status), None)
         with self._machine.lock:
             self._prepare(found, grid, block, words)

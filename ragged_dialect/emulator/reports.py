@@ -54,6 +54,12 @@ class Report:
             codes.MANY_COPIES: lambda: (
                 f"expected at most {codes.MAX_COPIES} asynchronous copies of a thread in flight, got one more"
             ),
+            codes.LARGE_COPY: self._large_copy,
+            codes.CHANGED_SOURCE: lambda: (
+                "expected what an asynchronous copy reads to stay as it is until its thread waits for it,"
+                f" got another number before {self._access()}"
+            ),
+            codes.SOME_LANES: self._some_lanes,
             codes.ZERO_DIVISOR: lambda: "expected a divisor other than 0, got 0",
         }
         reason = makers[self._state.error]()
@@ -92,10 +98,8 @@ class Report:
     def _misaligned(self) -> str:
         alignment = (self._state.error_access >> 8) + 1
         found = self._state.error_address % alignment
-        return (
-            f"expected an address aligned to {alignment} bytes, got {self._access()} of"
-            f" {self._buffer(self._state.error_range)}, {found} bytes off"
-        )
+        whose = "" if self._state.error_range in _SPACES else f" of {self._buffer(self._state.error_range)}"
+        return f"expected an address aligned to {alignment} bytes, got {self._access()}{whose}, {found} bytes off"
 
     def _read_only(self) -> str:
         return f"expected no store to {self._buffer(self._state.error_range)}, a read-only array, got {self._access()}"
@@ -105,6 +109,14 @@ class Report:
         shared = self._machine.range(self._state.error_range).shared
         what = "shared memory that the block has written" if shared else "memory that was written"
         return f"expected {what}, got {self._access()} of {buffer}"
+
+    def _large_copy(self) -> str:
+        size, given = self._state.error_access, self._state.error_size
+        return f"expected an asynchronous copy of {size} bytes to read at most as many, got {given}"
+
+    def _some_lanes(self) -> str:
+        thread = self._current()
+        return f"expected {self._site(thread)} of all lanes of the warp, got mask {thread.mask:#x}"
 
     def _race(self) -> str:
         other = ("a store", "a load", "an atomic access")[self._state.error_other]

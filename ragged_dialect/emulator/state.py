@@ -66,6 +66,9 @@ EXITED_AT_BARRIER = 8
 DEADLOCK = 9
 ZERO_DIVISOR = 10
 MANY_COPIES = 11
+LARGE_COPY = 12
+CHANGED_SOURCE = 13
+SOME_LANES = 14
 
 # Stands for memory of the thread and constants, where the number of a range is asked for.
 LOCAL_RANGE = 1 << 32
@@ -177,13 +180,17 @@ class Thread(Struct):
 
 class Copy(Struct):
     """An asynchronous copy: the group it belongs to, and `size` bytes of which the first `given` come from `source`,
-    the rest are 0."""
+    the rest are 0. `seen` and what follows are what was there when it was started, `now` the same when it is done."""
 
     group: int
     target: int
     source: int
     size: int
     given: int
+    seen: int
+    seen_after: int
+    now: int
+    now_after: int
 
 
 class Warp(Struct):

@@ -81,7 +81,8 @@ def test_blocks_of_all_sizes(threads: int, order: str) -> None:
 
 def test_no_blocks() -> None:
     y = np.ones(4, np.float32)
-    Emulator(doubled("f32")).launch("k", (0, 1, 1), (128, 1, 1), [y, np.zeros(4, np.float32), 4])
+    with pytest.raises(EmulatorError, match="kernel k: expected a grid of 1 block or more, got"):
+        Emulator(doubled("f32")).launch("k", (0, 1, 1), (128, 1, 1), [y, np.zeros(4, np.float32), 4])
     assert y.tolist() == [1] * 4
 
 

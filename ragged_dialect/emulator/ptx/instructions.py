@@ -27,19 +27,22 @@ _FETCH = "{.L2::64B|L2::128B}"
 _LOADS = (
     "ld{.weak}{.global|shared|const}",
     "ld.volatile{.global|shared}",
-    "ld.relaxed|acquire.cta|gpu|sys{.global|shared}",
+    "ld.relaxed|acquire.gpu|sys{.global|shared}",
+    "ld.relaxed|acquire.cta.shared",
     "ld.global.nc",
 )
 _STORES = (
     "st{.weak}{.global|shared}",
     "st.volatile{.global|shared}",
-    "st.relaxed|release.cta|gpu|sys{.global|shared}",
+    "st.relaxed|release.gpu|sys{.global|shared}",
+    "st.relaxed|release.cta.shared",
 )
-_WIDE_LOADS = ("ld{.weak|volatile}{.global}", "ld.relaxed|acquire.cta|gpu|sys{.global}", "ld.global.nc")
-_WIDE_STORES = ("st{.weak|volatile}{.global}", "st.relaxed|release.cta|gpu|sys{.global}")
-_WHERE = "{.cta|gpu|sys}{.global|shared}"
-_ATOM = f"atom{{.relaxed|acquire|release|acq_rel}}{_WHERE}"
-_RED = f"red{{.relaxed|release}}{_WHERE}"
+_WIDE_LOADS = ("ld{.weak|volatile}{.global}", "ld.relaxed|acquire.gpu|sys{.global}", "ld.global.nc")
+_WIDE_STORES = ("st{.weak|volatile}{.global}", "st.relaxed|release.gpu|sys{.global}")
+_WHERE = ("{.gpu|sys}{.global|shared}", ".cta.shared")
+"""Scopes: that of a block only for memory that no other one has."""
+_ATOMS = tuple(f"atom{{.relaxed|acquire|release|acq_rel}}{where}" for where in _WHERE)
+_REDS = tuple(f"red{{.relaxed|release}}{where}" for where in _WHERE)
 _SUMMANDS = "u32|u64|s32|f32|f64"
 
 FORMS = by_opcode([
@@ -148,7 +151,7 @@ FORMS = by_opcode([
     ),
     *forms("9.7.9.11", memory.store, f"st{{.global|shared}}.wb|cg|cs|wt.{_ANY} [a], b"),
     *forms("9.7.9.11", memory.store, f"st{{.weak}}{{.global}}{_EVICT}.{_ANY} [a], b", version=74),
-    *forms("9.7.9.20", memory.same_address, "cvta{.to}.global|shared|local.u64 d, a"),
+    *forms("9.7.9.20", memory.convert_address, "cvta{.to}.global|shared|local.u64 d, a"),
     *forms("9.7.9.21", conversions.integers, f"cvt.{_BYTES}.{_BYTES} d:to, a"),
     *forms("9.7.9.21", conversions.to_float, f"cvt.rn.f16|f32|f64.{_BYTES} d:to, a"),
     *forms("9.7.9.21", conversions.to_float, f"cvt.rn.bf16.{_INTEGERS} d:to, a", target=90),
@@ -204,17 +207,17 @@ FORMS = by_opcode([
     *forms(
         "9.7.13.5",
         memory.atomic,
-        f"{_ATOM}.add.{_SUMMANDS} d_, [a], b",
-        f"{_ATOM}.min|max.{_WORDS} d_, [a], b",
-        f"{_ATOM}.and|or|xor|exch.b32|b64 d_, [a], b",
+        *(f"{atom}.add.{_SUMMANDS} d_, [a], b" for atom in _ATOMS),
+        *(f"{atom}.min|max.{_WORDS} d_, [a], b" for atom in _ATOMS),
+        *(f"{atom}.and|or|xor|exch.b32|b64 d_, [a], b" for atom in _ATOMS),
     ),
-    *forms("9.7.13.5", memory.swap, f"{_ATOM}.cas.b32|b64 d_, [a], b, c"),
+    *forms("9.7.13.5", memory.swap, *(f"{atom}.cas.b32|b64 d_, [a], b, c" for atom in _ATOMS)),
     *forms(
         "9.7.13.6",
         memory.atomic,
-        f"{_RED}.add.{_SUMMANDS} [a], b",
-        f"{_RED}.min|max.{_WORDS} [a], b",
-        f"{_RED}.and|or|xor.b32|b64 [a], b",
+        *(f"{red}.add.{_SUMMANDS} [a], b" for red in _REDS),
+        *(f"{red}.min|max.{_WORDS} [a], b" for red in _REDS),
+        *(f"{red}.and|or|xor.b32|b64 [a], b" for red in _REDS),
     ),
     *forms("9.7.13.9", memory.vote, "vote.sync.all|any|uni.pred d, a, b:u32", "vote.sync.ballot.b32 d, a:pred, b:u32"),
     *forms("9.7.13.11", memory.active, "activemask.b32 d"),

@@ -14,6 +14,8 @@ from ragged_dialect.errors import EmulatorError
 
 _SPACES = {"global": "ptr addrspace(1)", "const": "ptr addrspace(1)", "shared": "ptr addrspace(3)"}
 _OPERATORS = {"exch": "xchg"}
+WINDOW = 1 << 60
+"""What addresses of shared memory lack to generic ones: one that is taken for the other is no address."""
 
 
 def _pointer(body: Body, found: Found) -> str:
@@ -25,6 +27,8 @@ def pointer_to(body: Body, operand: str, space: str | None) -> str:
     """The pointer, with its type, that `[%rd1+8]` is in a state space, or in any (None)."""
     kind = _SPACES[space] if space else "ptr"
     address = body.address(operand, space)
+    if space == "shared":
+        address = body.emit(f"add i64 {address}, {WINDOW}")
     return f"{kind} {body.emit(f'inttoptr i64 {address} to {kind}')}"
 
 
@@ -99,9 +103,12 @@ def nothing(body: Body, found: Found) -> None:
     """`membar`, `fence`: memory is sequential here."""
 
 
-def same_address(body: Body, found: Found) -> None:
-    """`cvta`: generic addresses are those of the spaces."""
-    found.set(body, *found.values(body))
+def convert_address(body: Body, found: Found) -> None:
+    """`cvta`: generic addresses are those of the spaces, but for the shared one."""
+    (address,) = found.values(body)
+    if found.has("shared"):
+        address = body.emit(f"{'sub' if found.has('to') else 'add'} i64 {address}, {WINDOW}")
+    found.set(body, address)
 
 
 def branch(body: Body, found: Found) -> None:

@@ -132,6 +132,13 @@ class _Reader:
         self._depth = 0
         self._renamed: list[dict[str, str]] = []  # by scope in the kernel: registers that an earlier one has named, too
         self._line, self._counted = 1, 0
+        self._defined: set[tuple[str, ...]] = set()
+
+    def _define(self, what: str, name: str, *where: str) -> None:
+        """EmulatorError where a name is taken."""
+        if (what, name, *where) in self._defined:
+            raise EmulatorError(f"line {self._line_here()}: expected {what} of different names, got {name} twice")
+        self._defined.add((what, name, *where))
 
     def read(self) -> None:
         """Read the text to its end."""
@@ -139,6 +146,7 @@ class _Reader:
             if self._kernel is not None and self._text[self._at] in "{}":
                 self._scope(self._kernel, self._text[self._at])
             elif self._kernel is not None and (label := _LABEL.match(self._text, self._at)):
+                self._define("labels", label[1], self._kernel.name)
                 self._kernel.body.append(Label(label[1]))
                 self._at = label.end()
             elif self._kernel is None and (head := _HEAD.match(self._text, self._at)):
@@ -186,6 +194,7 @@ class _Reader:
             for name, other in names.items():
                 text = re.sub(rf"\b{re.escape(name)}\b", other, text)
         if variable := _VARIABLE.fullmatch(text):
+            self._define("variables", variable[4], *([kernel.name] if kernel else []))
             (kernel or self._module).variables.append(_variable(variable))
         elif kernel is None and (function := _FUNCTION.fullmatch(text)):
             raise EmulatorError(f"expected kernels without calls of functions, got .func {function[1]}")
@@ -205,7 +214,10 @@ class _Reader:
         match = _ENTRY.fullmatch(text)
         if match is None or self._kernel is not None:
             raise self._unknown(text)
+        self._define("kernels", match[1])
         parameters = [_parameter(part) for part in match[2].split(",") if part.strip()]
+        for parameter in parameters:
+            self._define("parameters", parameter.name, match[1])
         limit = re.search(r"\.(?:maxntid|reqntid)\s+([\d, ]+)", match[3])
         threads = 1
         for part in limit[1].split(",") if limit else ():

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.emulator.ptx.body import Body, Placed, block
 from ragged_dialect.emulator.ptx.forms import Forms
 from ragged_dialect.emulator.ptx.instructions import FORMS
+from ragged_dialect.emulator.ptx.memory import WINDOW
 from ragged_dialect.emulator.ptx.syntax import Instruction, Kernel, Label, Module, Variable
 from ragged_dialect.emulator.ptx.types import TYPES
 from ragged_dialect.errors import EmulatorError
@@ -32,12 +34,28 @@ def translate_kernel(module: Module, kernel: Kernel) -> Translation:
         raise EmulatorError(f"{kernel.name}: expected a kernel without local memory, got {', '.join(local)}")
     shared = [v for v in used if v.space == "shared"]
     constants = tuple(v for v in used if v.space != "shared")
-    placed = {v.name: Placed(v.space, f"ptrtoint (ptr addrspace(3) @{v.name} to i64)") for v in shared}
+    _check_size(kernel, shared)
+    placed = {v.name: Placed(v.space, _address(v)) for v in shared}
     body = Body(kernel, placed | {v.name: Placed(v.space, f"%p.{v.name}") for v in constants})
     _translate(body, Forms(FORMS, module, kernel))
     globals_ = [f"@{v.name} = internal addrspace(3) global [{v.size} x i8] undef, align {v.alignment}" for v in shared]
     lines = [*sorted(body.declarations), *globals_, *_function(kernel, body, constants), "!0 = !{}"]
     return Translation("\n".join(lines), constants)
+
+
+def _address(variable: Variable) -> str:
+    """The address of a shared variable in its state space."""
+    return f"sub (i64 ptrtoint (ptr addrspace(3) @{variable.name} to i64), i64 {WINDOW})"
+
+
+def _check_size(kernel: Kernel, shared: list[Variable]) -> None:
+    """As ptxas: EmulatorError for more shared variables than a block may have (CUDA C++ Programming Guide, 16.2)."""
+    size = 0
+    for variable in shared:
+        size = -(-size // variable.alignment) * variable.alignment + variable.size
+    if size > DEVICE.shared_bytes:
+        most = DEVICE.shared_bytes
+        raise EmulatorError(f"{kernel.name}: expected shared variables of at most {most} bytes, got {size}")
 
 
 def _translate(body: Body, forms: Forms) -> None:
@@ -49,7 +67,7 @@ def _translate(body: Body, forms: Forms) -> None:
             _guarded(body, statement, forms)
         except EmulatorError as error:
             raise EmulatorError(f"line {statement.line}: {error}") from None
-    body.run("unreachable")
+    body.run("ret void")  # what ends without `ret` ends all the same
 
 
 def _guarded(body: Body, statement: Instruction, forms: Forms) -> None:
