@@ -12,7 +12,6 @@ from support.ptx_text import kernel
 from ragged_dialect.emulator.ptx import PtxExecutor
 from ragged_dialect.errors import EmulatorError, RuntimeCheckError
 
-CALLS = "expected kernels without calls of functions, got .func f"
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 WRONG = "wrong results"
 ALIGNED = "expected an address aligned to"
@@ -128,8 +127,8 @@ def test_a_register_that_was_never_written_shows() -> None:
         (".version 8.0\n.target sm_90\n.address_size 32\n", "expected PTX with .target and .address_size 64"),
         ("", "expected PTX with .target"),
         (f"{HEADER}.visible .entry k()\n{{\nret;\n", "expected } at the end of k"),
-        (f"{HEADER}.func (.param .b64 r[1]) f(.param .b64 x)\n;\n", CALLS),
-        (f"{HEADER}.visible .func f()\n{{\nret;\n}}\n", CALLS),
+        (f"{HEADER}.func (.param .b64 r[1]) f(.reg .b64 x)\n{{\n", "expected a .param of a known type and size"),
+        (f"{HEADER}.visible .func f()\n{{\nret;\n}}\n.func f()\n{{\n", "expected functions of different names, got f"),
         (f"{HEADER}.tex .u32 t;\n", "expected PTX that the executor knows"),
         (f"{HEADER}.visible .entry k()\n{{\nret\n}}\n", "expected"),
         (f"{HEADER}.visible .entry k(.param .b8 x[3])\n{{\nret;\n}}\n", "expected a scalar parameter"),

@@ -107,6 +107,54 @@ INTEGERS += [
     ("mov.b32 {%d, %rs8}, %a", "b32", "b16", lambda a: a),
     ("{ .reg .pred __$t; setp.lt.s32 __$t, %a, %b; selp.s32 %d, %a, %b, __$t; }", "s32 s32", "s32", min),
 ]
+# 9.7.2 Extended precision: the first instruction leaves a carry or borrow, which the last one takes
+for kind in ("s32", "u32", "s64", "u64"):
+    m, n, x = 1 << TYPES[kind].bits, TYPES[kind].bits, "%r8" if kind[1:] == "32" else "%rd8"
+
+    def low(a: int, b: int, c: int, m: int = m) -> int:
+        return (a * b % m + c % m) // m
+
+    def upper(a: int, b: int, c: int, n: int = n, m: int = m) -> int:
+        return ((a * b >> n) % m + c % m) // m
+
+    def twice(a: int, b: int, m: int = m) -> int:
+        return (a % m + b % m + (a % m + b % m) // m) // m
+
+    def borrowed(a: int, b: int, m: int = m) -> bool:
+        return a % m < b % m + (a % m < b % m)
+
+    t4 = " ".join([kind] * 4)
+    CARRIES: list[tuple[str, Reference]] = [
+        (f"add.cc.{kind} {x}, %a, %b; addc.{kind} %d, %c, %e", lambda a, b, c, e, m=m: c + e + (a % m + b % m) // m),
+        (f"sub.cc.{kind} {x}, %a, %b; subc.{kind} %d, %c, %e", lambda a, b, c, e, m=m: c - e - (a % m < b % m)),
+        (
+            f"add.cc.{kind} {x}, %a, %b; addc.cc.{kind} {x}, %a, %b; addc.{kind} %d, %c, %e",
+            lambda a, b, c, e, f=twice: c + e + f(a, b),
+        ),
+        (
+            f"sub.cc.{kind} {x}, %a, %b; subc.cc.{kind} {x}, %a, %b; subc.{kind} %d, %c, %e",
+            lambda a, b, c, e, f=borrowed: c - e - f(a, b),
+        ),
+        (f"mad.lo.cc.{kind} {x}, %a, %b, %c; addc.{kind} %d, %e, 0", lambda a, b, c, e, f=low: e + f(a, b, c)),
+        (f"mad.hi.cc.{kind} {x}, %a, %b, %c; addc.{kind} %d, %e, 0", lambda a, b, c, e, f=upper: e + f(a, b, c)),
+        (
+            f"mad.lo.cc.{kind} {x}, %a, %b, %c; madc.hi.{kind} %d, %a, %b, %e",
+            lambda a, b, c, e, f=low, n=n: (a * b >> n) + e + f(a, b, c),
+        ),
+        (
+            f"mad.lo.cc.{kind} {x}, %a, %b, %c; madc.lo.{kind} %d, %a, %b, %e",
+            lambda a, b, c, e, f=low: a * b + e + f(a, b, c),
+        ),
+        (
+            f"add.cc.{kind} {x}, 0, 0; madc.lo.cc.{kind} {x}, %a, %b, %c; addc.{kind} %d, %e, 0",
+            lambda a, b, c, e, f=low: e + f(a, b, c),
+        ),
+        (
+            f"add.cc.{kind} {x}, 0, 0; madc.hi.cc.{kind} {x}, %a, %b, %c; addc.{kind} %d, %e, 0",
+            lambda a, b, c, e, f=upper: e + f(a, b, c),
+        ),
+    ]
+    INTEGERS += [(text, t4, kind, reference) for text, reference in CARRIES]
 # 9.7.9.22 cvt between integers: cut, or filled up as the source says
 for source, target in itertools.product(("s16", "u16", "s32", "u32", "s64", "u64"), repeat=2):
     if source != target:

@@ -97,7 +97,7 @@ def test_no_form_is_there_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "text", "expected"),
     [
-        ("8.7 sm_100", "add.sat.f32x2 %rd1, %rd2, %rd3;", "line 25: expected a PTX instruction that the exec"),
+        ("8.7 sm_100", "add.sat.f32x2 %rd1, %rd2, %rd3;", "line 26: expected a PTX instruction that the exec"),
         ("7.8 sm_90", "add.f32x2 %rd1, %rd2, %rd3;", "expected .target sm_100 or newer for add.f32x2, got sm_90"),
         ("7.0 sm_80", "cvt.f32.bf16 %r1, %rs2;", "expected .version 7.1 or newer for cvt.f32.bf16, got 7.0"),
         ("7.0 sm_80", "add.s32 %r1, %r2;", r"expected add\|sub\.\S+ d, a, b, got add.s32 %r1, %r2"),

@@ -31,6 +31,8 @@ ROWS = (
     ("mul", ("wide|rn.wide", "?sat", TYPES), "W T T"),
     ("mad", ("?hi|lo", "?sat", TYPES), "T T T T"),
     ("mad", ("wide", "?sat", TYPES), "W T T W"),
+    ("add addc sub subc", ("?cc", TYPES), "T T T"),
+    ("mad madc", ("?hi|lo", "?cc", TYPES), "T T T T"),
     ("min max", ("?ftz", "?NaN", "?xorsign.abs", "?relu", TYPES), "T T T"),
     ("fma mad", (ROUND, "?ftz", "?sat", "?relu", TYPES), "T T T T"),
     ("add sub mul", ("?rn|rz", "?ftz", "?sat", FLOATS, FLOATS), "S T S"),
@@ -164,6 +166,7 @@ HEADER = """.version {version}
 .reg .f16x2 %hh<10>;
 .reg .b32 plain;
 .shared .align 8 .b8 variable[8];
+.local .align 16 .b8 spot[16];
 L0:
 """
 

@@ -91,6 +91,11 @@ class Body:
         name, bits = self._register(operand, kind, wide)
         return self._as(self.emit(f"load i{bits}, ptr %slot.{name}, align 8"), bits, kind)
 
+    def carry(self) -> str:
+        """The slot of the carry bit, `CC.CF`."""
+        self._slots["cc"] = 1
+        return "%slot.cc"
+
     def special(self, operand: str) -> str:
         """The i32 in a special register."""
         match = SPECIAL.fullmatch(operand)
@@ -149,7 +154,7 @@ class Body:
             raise EmulatorError(f"expected registers of a known type, got .{declared}")
         if not _agree(TYPES[declared], kind, wide):
             raise EmulatorError(f"expected {operand} to be a register for .{kind.name}, got one of .{declared}")
-        name = operand.lstrip("%")
+        name = operand[1:] if operand[0] == "%" else f"named.{operand}"
         self._slots[name] = TYPES[declared].bits
         return name, TYPES[declared].bits
 

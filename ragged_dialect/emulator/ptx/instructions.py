@@ -25,14 +25,14 @@ _ANY = f"{_HALF_WORDS}|{_DOUBLE_WORDS}"
 _EVICT = "{.L1::evict_normal|L1::evict_first|L1::evict_last|L1::no_allocate}"
 _FETCH = "{.L2::64B|L2::128B}"
 _LOADS = (
-    "ld{.weak}{.global|shared|const}",
+    "ld{.weak}{.global|shared|const|local}",
     "ld.volatile{.global|shared}",
     "ld.relaxed|acquire.gpu|sys{.global|shared}",
     "ld.relaxed|acquire.cta.shared",
     "ld.global.nc",
 )
 _STORES = (
-    "st{.weak}{.global|shared}",
+    "st{.weak}{.global|shared|local}",
     "st.volatile{.global|shared}",
     "st.relaxed|release.gpu|sys{.global|shared}",
     "st.relaxed|release.cta.shared",
@@ -59,6 +59,12 @@ FORMS = by_opcode([
     *forms("9.7.1.14", integers.count, "popc|clz.b32|b64 d:u32, a"),
     *forms("9.7.1.18", integers.count, "brev.b32|b64 d, a"),
     *forms("9.7.1.19", integers.extract, f"bfe.{_WORDS} d, a, b:u32, c:u32"),
+    *forms("9.7.2.1", integers.carried, f"add.cc.{_WORDS} d, a, b"),
+    *forms("9.7.2.2", integers.carried, f"addc{{.cc}}.{_WORDS} d, a, b"),
+    *forms("9.7.2.3", integers.carried, f"sub.cc.{_WORDS} d, a, b"),
+    *forms("9.7.2.4", integers.carried, f"subc{{.cc}}.{_WORDS} d, a, b"),
+    *forms("9.7.2.5", integers.carried, f"mad.lo|hi.cc.{_WORDS} d, a, b, c"),
+    *forms("9.7.2.6", integers.carried, f"madc.lo|hi{{.cc}}.{_WORDS} d, a, b, c"),
     *forms("9.7.3.1", floats.test, "testp.finite|infinite|number|notanumber.f32|f64 d:pred, a"),
     *forms("9.7.3.2", floats.copysign, "copysign.f32|f64 d, a, b"),
     *forms("9.7.3.3", floats.binary, "add|sub|mul{.rn}{.ftz}{.sat}.f32 d, a, b", "add|sub|mul{.rn}.f64 d, a, b"),

@@ -47,6 +47,29 @@ def minimum(body: Body, found: Found) -> None:
     found.set(body, _least(body, "max", found.type, least, "0") if found.has("relu") else least)
 
 
+def carried(body: Body, found: Found) -> None:
+    """`add`, `sub` and `mad` with `.cc`, `addc`, `subc`, `madc`: with the carry, or borrow, of the one before."""
+    kind, wide = found.type, f"i{2 * found.type.bits + 1}"
+    values = found.values(body)
+    if found.opcode.startswith("mad"):
+        a, b = (_extended(body, value, kind, wide) for value in values[:2])
+        product = body.emit(f"mul {wide} {a}, {b}")
+        if found.has("hi"):
+            product = body.emit(f"lshr {wide} {product}, {kind.bits}")
+        half = body.emit(f"trunc {wide} {product} to {kind.llvm}")
+        values = [half, values[2]]
+    x, y = (body.emit(f"zext {kind.llvm} {value} to {wide}") for value in values)
+    operation = "sub" if found.opcode.startswith("sub") else "add"
+    result = body.emit(f"{operation} {wide} {x}, {y}")
+    if found.opcode.endswith("c"):
+        carry = body.emit(f"zext i1 {body.emit(f'load i1, ptr {body.carry()}, align 8')} to {wide}")
+        result = body.emit(f"{operation} {wide} {result}, {carry}")
+    if found.has("cc"):
+        over = body.emit(f"lshr {wide} {result}, {kind.bits}")
+        body.run(f"store i1 {body.emit(f'trunc {wide} {over} to i1')}, ptr {body.carry()}, align 8")
+    found.set(body, body.emit(f"trunc {wide} {result} to {kind.llvm}"))
+
+
 def _extended(body: Body, value: str, kind: Type, wide: str) -> str:
     return body.emit(f"{'sext' if kind.signed else 'zext'} {kind.llvm} {value} to {wide}")
 

@@ -7,8 +7,10 @@ alignment: that of all bytes of the access.
 
 from __future__ import annotations
 
+from ragged_dialect.emulator.ptx import calls
 from ragged_dialect.emulator.ptx.body import Body, parts
 from ragged_dialect.emulator.ptx.forms import Found
+from ragged_dialect.emulator.ptx.syntax import Function
 from ragged_dialect.emulator.ptx.types import TYPES
 from ragged_dialect.errors import EmulatorError
 
@@ -19,14 +21,21 @@ WINDOW = 1 << 60
 
 
 def _pointer(body: Body, found: Found) -> str:
-    space = next((modifier for modifier in found.modifiers if modifier in _SPACES), None)
+    space = next((modifier for modifier in found.modifiers if modifier in (*_SPACES, "local")), None)
     return pointer_to(body, next(operand for operand in found.operands if operand.startswith("[")), space)
 
 
 def pointer_to(body: Body, operand: str, space: str | None) -> str:
     """The pointer, with its type, that `[%rd1+8]` is in a state space, or in any (None)."""
-    kind = _SPACES[space] if space else "ptr"
     address = body.address(operand, space)
+    if space == "local":
+        local = [v for v in calls.slots(body.kernel) if v.space == "local"]
+        if len(local) != 1:  # so that it is known which one an address is of
+            raise EmulatorError(f"expected one variable in local memory, got {len(local)}")
+        (variable,) = local
+        offset = body.emit(f"sub i64 {address}, %p.{variable.name}")
+        return f"ptr {body.emit(f'getelementptr i8, ptr %a.{variable.name}, i64 {offset}')}"
+    kind = _SPACES[space] if space else "ptr"
     if space == "shared":
         address = body.emit(f"add i64 {address}, {WINDOW}")
     return f"{kind} {body.emit(f'inttoptr i64 {address} to {kind}')}"
@@ -119,7 +128,9 @@ def branch(body: Body, found: Found) -> None:
 
 def leave(body: Body, found: Found) -> None:
     """`ret`, `exit`."""
-    body.run("ret void")
+    if found.opcode == "exit" and isinstance(body.kernel, Function):
+        raise EmulatorError("expected no exit in a function, got one")
+    calls.leave(body)
     body.run(f"{body.label('after')}:")
 
 

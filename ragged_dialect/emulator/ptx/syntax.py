@@ -73,6 +73,14 @@ class Kernel:
 
 
 @dataclass
+class Function(Kernel):
+    """A function that kernels call: `inputs` in place of parameters, and a result or none, as bytes."""
+
+    inputs: list[Variable] = field(default_factory=list[Variable])
+    result: Variable | None = None
+
+
+@dataclass
 class Module:
     """What a PTX file holds. `.target sm_90` is 90, `.version 8.7` is 87."""
 
@@ -80,6 +88,7 @@ class Module:
     version: int
     variables: list[Variable]
     kernels: list[Kernel]
+    functions: dict[str, Function]
 
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
@@ -88,15 +97,16 @@ _ENTRY = re.compile(r"(?:\.visible\s+)?\.entry\s+([\w$]+)\s*\((.*?)\)(.*)", re.S
 _PARAMETER = re.compile(r"\.param\s+\.(\w+)(\s+\.ptr(?:\s+\.\w+)??(?:\s+\.align\s+(\d+))?)?\s+([\w$]+)", re.S)
 _BITS = re.compile(r"\.param\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[(\d+)\]")
 _VARIABLE = re.compile(
-    r"(?:\.visible\s+|\.weak\s+)?\.(shared|global|const|local)\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)"
+    r"(?:\.visible\s+|\.weak\s+)?\.(shared|global|const|local|param)\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)"
     r"(?:\[(\d*)\])?\s*(?:=\s*(.*))?",
     re.S,
 )
-_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?[\w$]+)(?:<\d+>)?")
-_FUNCTION = re.compile(r"(?:\.(?:visible|weak|extern)\s+)?\.func\s+(?:\([^()]*\)\s*)?([\w$]+).*", re.S)
+_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?[\w$]+(?:<\d+>)?(?:\s*,\s*%?[\w$]+(?:<\d+>)?)*)")
+_FUNCTION = re.compile(r"(?:\.\w+\s+)?\.func\s+(?:\(([^()]*)\)\s*)?([\w$]+)\s*(?:\(([^()]*)\))?[^()]*", re.S)
 _LABEL = re.compile(r"([\w$]+):")
 _BLANK = re.compile(r"\s*")
 _HEAD = re.compile(r"(?:\.visible\s+)?\.entry\b")
+_FUNCTION_HEAD = re.compile(r"(?:\.(?:visible|weak|extern)\s+)?\.func\b[^;{]*")
 _INSTRUCTION = re.compile(r"(?:@(!?%\w+)\s+)?([a-z][\w.:]*)\s*(.*)", re.S)
 
 
@@ -107,7 +117,7 @@ def parse(text: str) -> Module:
     if ".target" not in header or header.get(".address_size") != "64":
         raise EmulatorError("expected PTX with .target and .address_size 64, got neither or another")
     plain = _HEADER.sub(lambda match: "\n" * match[0].count("\n"), plain)
-    module = Module(*_machine(header[".target"].rstrip(","), header.get(".version", "none")), [], [])
+    module = Module(*_machine(header[".target"].rstrip(","), header.get(".version", "none")), [], [], {})
     _Reader(plain, module).read()
     return module
 
@@ -128,10 +138,11 @@ class _Reader:
         self._text = text
         self._module = module
         self._kernel: Kernel | None = None
-        self._at = 0
+        self._at: int = 0
         self._depth = 0
         self._renamed: list[dict[str, str]] = []  # by scope in the kernel: registers that an earlier one has named, too
-        self._line, self._counted = 1, 0
+        self._line: int = 1
+        self._counted: int = 0
         self._defined: set[tuple[str, ...]] = set()
 
     def _define(self, what: str, name: str, *where: str) -> None:
@@ -151,6 +162,13 @@ class _Reader:
                 self._at = label.end()
             elif self._kernel is None and (head := _HEAD.match(self._text, self._at)):
                 self._kernel = self._entry(self._take("{", head[0]))
+            elif self._kernel is None and (head := _FUNCTION_HEAD.match(self._text, self._at)):
+                self._at = head.end()
+                if self._text[self._at : self._at + 1] == "{":
+                    self._at += 1
+                    self._kernel = self._function(head[0].strip())
+                else:
+                    self._take(";", head[0])  # a declaration
             else:
                 line = self._line_here()
                 self._inside(self._take(";", "a statement"), line)
@@ -171,7 +189,10 @@ class _Reader:
             self._renamed.pop()
         self._depth += 1 if bracket == "{" else -1
         if self._depth < 0:
-            self._module.kernels.append(kernel)
+            if isinstance(kernel, Function):
+                self._module.functions[kernel.name] = kernel
+            else:
+                self._module.kernels.append(kernel)
             self._kernel, self._depth = None, 0
 
     def _skip(self) -> int:
@@ -193,18 +214,19 @@ class _Reader:
         for names in self._renamed:
             for name, other in names.items():
                 text = re.sub(rf"\b{re.escape(name)}\b", other, text)
-        if variable := _VARIABLE.fullmatch(text):
+        if kernel is not None and text.startswith(".param"):
+            self._given(kernel, _bytes(text))
+        elif variable := _VARIABLE.fullmatch(text):
             self._define("variables", variable[4], *([kernel.name] if kernel else []))
             (kernel or self._module).variables.append(_variable(variable))
-        elif kernel is None and (function := _FUNCTION.fullmatch(text)):
-            raise EmulatorError(f"expected kernels without calls of functions, got .func {function[1]}")
         elif kernel is None:
             raise self._unknown(text)
         elif registers := _REGISTERS.fullmatch(text):
-            name = registers[2]
-            while self._renamed and kernel.registers.get(name, registers[1]) != registers[1]:
-                name = self._renamed[-1][registers[2]] = f"{name}_"
-            kernel.registers[name] = registers[1]
+            for given in registers[2].split(","):
+                first = name = given.strip().split("<")[0]
+                while self._renamed and kernel.registers.get(name, registers[1]) != registers[1]:
+                    name = self._renamed[-1][first] = f"{name}_"
+                kernel.registers[name] = registers[1]
         elif not text.startswith(".") and (found := _INSTRUCTION.fullmatch(text)):
             kernel.body.append(Instruction(line, found[1] or "", found[2], _operands(found[3])))
         elif text and not text.startswith(".pragma"):
@@ -224,6 +246,25 @@ class _Reader:
             threads *= int(part)
         return Kernel(match[1], parameters, threads if limit else 0)
 
+    def _function(self, text: str) -> Function:
+        match = _FUNCTION.fullmatch(text)
+        if match is None:
+            raise self._unknown(text)
+        self._define("functions", match[2])
+        inputs = [_bytes(part) for part in (match[3] or "").split(",") if part.strip()]
+        result = _bytes(match[1]) if match[1] and match[1].strip() else None
+        variables = [*inputs, *([result] if result is not None else [])]
+        return Function(match[2], [], variables=variables, inputs=inputs, result=result)
+
+    def _given(self, kernel: Kernel, variable: Variable) -> None:
+        """What a call is given or gives, by a name that other calls have too."""
+        for number, other in enumerate(kernel.variables):
+            if other.name == variable.name:
+                size, alignment = max(other.size, variable.size), max(other.alignment, variable.alignment)
+                kernel.variables[number] = other._replace(size=size, alignment=alignment)
+                return
+        kernel.variables.append(variable)
+
     def _unknown(self, text: str) -> EmulatorError:
         return EmulatorError(f"expected PTX that the executor knows, got {' '.join(text.split())[:120]}")
 
@@ -235,6 +276,14 @@ def _parameter(text: str) -> Parameter:
     if match is None:
         raise EmulatorError(f"expected a scalar parameter, got {text.strip()}")
     return Parameter(match[4], match[1], match[2] is not None, int(match[3] or 1))
+
+
+def _bytes(text: str) -> Variable:
+    """A `.param` of a function or of a call, as memory."""
+    match = _VARIABLE.fullmatch(text.strip())
+    if match is None or match[1] != "param":
+        raise EmulatorError(f"expected a .param of a known type and size, got {' '.join(text.split())}")
+    return _variable(match)
 
 
 def _variable(match: re.Match[str]) -> Variable:
