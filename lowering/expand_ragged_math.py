@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.match import constant_int, enclosing
-from ragged_dialect.lowering import math_erf, math_exponential, math_logarithm, math_trigonometry
+from ragged_dialect.lowering import math_erf, math_exponential, math_logarithm, math_remainder, math_trigonometry
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_library import VECTOR_ISAS, MathLibrary
@@ -46,6 +46,7 @@ _LIBRARY = {
 # LLVM has these natively; f16 and bf16 go through f32, which rounds to the same result.
 _NATIVE = frozenset(("math.ceil", "math.floor", "math.fma", "math.round", "math.roundeven", "math.rsqrt",
                      "math.sqrt", "math.trunc"))  # fmt: skip
+_REMAINDER = "arith.remf"
 _SMALLEST = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
 _CLASSES: dict[str, Callable[[Number], ir.Value]] = {
     "math.isnan": lambda x: x.emitter.plain(arith.cmpf, arith.CmpFPredicate.UNO, x.value, x.value),
@@ -70,6 +71,8 @@ class ExpandRaggedMath(RaggedPass):
 
     f32: exp, exp2, expm1, log, log2, log10, log1p, tanh, erf become straight-line arith ops; sin and
     cos too, with a library call behind a branch for |x| > 2**20; all at most 2 ulp on the full range.
+    Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a
+    call for quotients that have more bits than the type.
     The other functions, and f64, become calls of f64 library functions (`llvm.call`) with vector
     variants from libmvec. f16 and bf16 go through f32. Tests such as isnan become comparisons. Integer
     ops and what LLVM has natively stay.
@@ -104,7 +107,7 @@ def _math_ops(op: ir.Operation) -> Iterator[ir.Operation]:
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
-                if inner.operation.name.startswith("math."):
+                if inner.operation.name.startswith("math.") or inner.operation.name == _REMAINDER:
                     yield inner.operation
                 elif inner.operation.name != "gpu.module":
                     yield from _math_ops(inner.operation)
@@ -126,6 +129,9 @@ def _expand(op: ir.Operation, library: MathLibrary) -> None:
         _replace(op, [_compute(f"math.{part}", op, emitter, library) for part in ("sin", "cos")])
     elif name == "math.clampf":
         _replace(op, [_clamp(emitter, *op.operands)])
+    elif name == _REMAINDER:
+        if _width(op) and library.fuses:  # without, a fused multiply-add is a call
+            _replace(op, [_remainder(op, emitter, library)])
     elif name in _CLASSES:
         _replace(op, [_CLASSES[name](emitter.number(op.operands[0]))])
     elif name in _LIBRARY or (name in _NATIVE and _width(op) == 16):
@@ -155,6 +161,13 @@ def _compute(name: str, op: ir.Operation, emitter: Emitter, library: MathLibrary
     operands = _floats(op, emitter, emitter.f32)
     result = _single(name, operands, emitter, library)
     return result if width == 32 else emitter.number(result).narrow(kind).value
+
+
+def _remainder(op: ir.Operation, emitter: Emitter, library: MathLibrary) -> ir.Value:
+    kind = op.results[0].type
+    x, y = (emitter.number(value) for value in _floats(op, emitter, kind if _width(op) == 64 else emitter.f32))
+    found = math_remainder.fmod(x, y, library)
+    return found.value if _width(op) >= 32 else found.narrow(kind).value
 
 
 def _floats(op: ir.Operation, emitter: Emitter, kind: ir.Type) -> list[ir.Value]:

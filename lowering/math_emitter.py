@@ -201,4 +201,4 @@ class Bits:
 
 def with_sign_of(value: Number, source: Number) -> Number:
     """A non-negative `value` with the sign bit of `source`."""
-    return (value.bits() | (source.bits() & (1 << (value.bits().width - 1)))).as_float()
+    return (value.bits() | (source.bits() & -(1 << (value.bits().width - 1)))).as_float()

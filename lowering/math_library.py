@@ -7,10 +7,12 @@ unused symbols would be dropped before it runs: `llvm.compiler.used` keeps them.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from ragged_dialect._mlir import ir, llvm
+from ragged_dialect._mlir import ir, llvm, scf
 from ragged_dialect.host_cpu import host_has
 from ragged_dialect.ir.walk import locate
+from ragged_dialect.lowering.math_emitter import Number
 from ragged_dialect.lowering.math_variants import PREFIX, masked_function, scalar_function, widened_function
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.runtime.vector_math import libmvec
@@ -69,9 +71,23 @@ class MathLibrary:
             return self._call(name, operands, ip, loc, scalar_function(name, "f64", arity))
         return self._call(f"{PREFIX}{name}", operands, ip, loc, *widened_function(name, arity, *wide))
 
-    def huge(self, name: str, x: ir.Value, ip: ir.InsertionPoint, loc: ir.Location) -> ir.Value:
-        """sin or cos of an f32 beyond the range of the polynomials; for use behind a branch."""
-        return self._call(f"{PREFIX}{name}f", [x], ip, loc, *masked_function(f"{name}f"))
+    @property
+    def fuses(self) -> bool:
+        """Whether a fused multiply-add is an instruction."""
+        return host_has("fma") if self.auto else self.isa in ("avx2", "avx512")
+
+    def guarded(self, usual: Number, is_usual: ir.Value, name: str, *operands: Number) -> Number:
+        """`usual` where that holds, else what the function of a C name gives of f32 or f64: behind a branch, with
+        masked variants, so that a loop vectorises all the same."""
+        emitter, kind = usual.emitter, usual.value.type
+        branch: Any = scf.IfOp(is_usual, [kind], has_else=True, loc=emitter.loc, ip=emitter.ip)
+        scf.YieldOp([usual.value], loc=emitter.loc, ip=ir.InsertionPoint(branch.then_block))
+        inside = ir.InsertionPoint(branch.else_block)
+        name, texts = f"{name}{'' if usual.is_long else 'f'}", (str(kind), len(operands))
+        values = [x.value for x in operands]
+        rare = self._call(f"{PREFIX}{name}", values, inside, emitter.loc, *masked_function(name, *texts))
+        scf.YieldOp([rare], loc=emitter.loc, ip=inside)
+        return emitter.number(branch.results[0])
 
     def keep_variants(self) -> None:
         """Write `llvm.compiler.used`, once every function is declared."""

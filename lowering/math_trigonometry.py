@@ -8,10 +8,8 @@ an `scf.if`; the function called has masked vector variants, so that the loop ve
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from ragged_dialect._mlir import ir, scf
-from ragged_dialect.lowering.math_emitter import Emitter, Number
+from ragged_dialect.lowering.math_emitter import Number
 from ragged_dialect.lowering.math_library import MathLibrary
 
 _LIMIT = 2.0**20
@@ -41,25 +39,14 @@ def _reduced(x: Number, quarter_turns: int) -> Number:
     return (value.bits() ^ ((quadrant & 2) << 30)).as_float()
 
 
-def _guarded(name: str, x: Number, usual: Number, library: MathLibrary) -> Number:
-    """`usual` for |x| <= 2**20, else the library's value."""
-    emitter: Emitter = x.emitter
-    usual_range = x.magnitude().compare("<=", _LIMIT)
-    branch: Any = scf.IfOp(usual_range, [x.value.type], has_else=True, loc=emitter.loc, ip=emitter.ip)
-    scf.YieldOp([usual.value], loc=emitter.loc, ip=ir.InsertionPoint(branch.then_block))
-    inside = ir.InsertionPoint(branch.else_block)
-    scf.YieldOp([library.huge(name, x.value, inside, emitter.loc)], loc=emitter.loc, ip=inside)
-    return emitter.number(branch.results[0])
-
-
 def sin(x: Number, library: MathLibrary) -> Number:
     """The sine to 2 ulp for every argument."""
     usual = _reduced(x, 0)
     # The reduction adds +0, which would turn the sine of -0 into +0.
     usual = x.emitter.select(x.compare("==", 0.0), x, usual)
-    return _guarded("sin", x, usual, library)
+    return library.guarded(usual, x.magnitude().compare("<=", _LIMIT), "sin", x)
 
 
 def cos(x: Number, library: MathLibrary) -> Number:
     """The cosine to 2 ulp for every argument."""
-    return _guarded("cos", x, _reduced(x, 1), library)
+    return library.guarded(_reduced(x, 1), x.magnitude().compare("<=", _LIMIT), "cos", x)

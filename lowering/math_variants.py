@@ -66,44 +66,49 @@ def _widened(symbol: str, arity: int, count: int, lanes: int, callee: str, attri
     return f"llvm.func internal @{symbol}({parameters}) -> {kind} attributes {{{attributes}}} {{\n{body}\n}}"
 
 
-def masked_function(scalar: str) -> list[str]:
-    """`__ragged_<scalar>`, a call of the f32 function `scalar`, for use behind a branch.
+def masked_function(scalar: str, kind: str, arity: int) -> list[str]:
+    """`__ragged_<scalar>`, a call of the function `scalar` of values of `kind`, for use behind a branch.
 
     Its variants have a mask, and return at once when no lane is set: a loop that needs the call
     rarely is vectorised, and pays one call per vector.
     """
     symbol = f"{PREFIX}{scalar}"
-    variants = [f"_ZGV_LLVM_M{lanes}v_{symbol}({symbol}_v{lanes})" for lanes in _MASKED_LANES]
-    body = f"%r = llvm.call @{scalar}(%x) : (f32) -> f32\nllvm.return %r : f32"
+    variants = [f"_ZGV_LLVM_M{lanes}{'v' * arity}_{symbol}({symbol}_v{lanes})" for lanes in _MASKED_LANES]
+    given, kinds = ", ".join(f"%x{k}" for k in range(arity)), ", ".join([kind] * arity)
+    body = f"%r = llvm.call @{scalar}({given}) : ({kinds}) -> {kind}\nllvm.return %r : {kind}"
+    parameters = ", ".join(f"%x{k}: {kind}" for k in range(arity))
+    head = f"llvm.func internal @{symbol}({parameters}) -> {kind} attributes {{{_attributes(variants)}}}"
     return [
-        scalar_function(scalar, "f32", 1),
-        *(_masked(f"{symbol}_v{lanes}", scalar, lanes) for lanes in _MASKED_LANES),
-        f"llvm.func internal @{symbol}(%x: f32) -> f32 attributes {{{_attributes(variants)}}} {{\n{body}\n}}",
+        scalar_function(scalar, kind, arity),
+        *(_masked(f"{symbol}_v{lanes}", scalar, kind, arity, lanes) for lanes in _MASKED_LANES),
+        f"{head} {{\n{body}\n}}",
     ]
 
 
-def _masked(name: str, scalar: str, lanes: int) -> str:
+def _masked(name: str, scalar: str, kind: str, arity: int, lanes: int) -> str:
     """A vector function that calls `scalar` for the lanes of its mask; the other lanes are undefined."""
-    vector = f"vector<{lanes}xf32>"
+    vector, numbers = f"vector<{lanes}x{kind}>", range(arity)
     steps: list[str] = []
     for i in range(lanes):
-        before = "%safe" if i == 0 else f"%v{i - 1}"
+        before = "%safe0" if i == 0 else f"%v{i - 1}"
+        given = ", ".join(f"%x{k}_{i}" for k in numbers)
         steps += [
             f"%i{i} = llvm.mlir.constant({i} : i32) : i32",
-            f"%x{i} = llvm.extractelement %safe[%i{i} : i32] : {vector}",
-            f"%r{i} = llvm.call @{scalar}(%x{i}) : (f32) -> f32",
+            *(f"%x{k}_{i} = llvm.extractelement %safe{k}[%i{i} : i32] : {vector}" for k in numbers),
+            f"%r{i} = llvm.call @{scalar}({given}) : ({', '.join([kind] * arity)}) -> {kind}",
             f"%v{i} = llvm.insertelement %r{i}, {before}[%i{i} : i32] : {vector}",
         ]
-    body = "\n".join(steps)
-    return f"""llvm.func internal @{name}(%x: {vector}, %mask: vector<{lanes}xi1>) -> {vector}
+    safe = [f"%safe{k} = llvm.select %mask, %x{k}, %zero : vector<{lanes}xi1>, {vector}" for k in numbers]
+    body = "\n".join([*safe, *steps])
+    parameters = ", ".join(f"%x{k}: {vector}" for k in numbers)
+    return f"""llvm.func internal @{name}({parameters}, %mask: vector<{lanes}xi1>) -> {vector}
     attributes {{no_inline, {_PURE}}} {{
   %lanes = llvm.bitcast %mask : vector<{lanes}xi1> to i{lanes}
   %none = llvm.mlir.constant(0 : i{lanes}) : i{lanes}
   %zero = llvm.mlir.zero : {vector}
   %any = llvm.icmp "ne" %lanes, %none : i{lanes}
-  llvm.cond_br %any weights([1, 1000]), ^call, ^done(%x : {vector})
+  llvm.cond_br %any weights([1, 1000]), ^call, ^done(%x0 : {vector})
 ^call:
-  %safe = llvm.select %mask, %x, %zero : vector<{lanes}xi1>, {vector}
   {body}
   llvm.br ^done(%v{lanes - 1} : {vector})
 ^done(%y: {vector}):

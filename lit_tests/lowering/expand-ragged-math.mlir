@@ -122,3 +122,30 @@ func.func @short(%x: memref<16xf32>, %y: memref<16xf32>) {
   }
   return
 }
+
+// -----
+
+// Remainders are exact where the quotient is: others are those of the library, which loops with the call behind a branch
+// call for vectors. What has 16 bits goes through f32.
+
+// CHECK-LABEL: func.func @remainders
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: f64, %[[Y:[a-z0-9]+]]: f64, %[[A:[a-z0-9]+]]: f16, %[[B:[a-z0-9]+]]: f16)
+// CHECK: %[[Q:.*]] = arith.divf {{.*}} : f64
+// CHECK: %[[WHOLE:.*]] = math.trunc %[[Q]] : f64
+// CHECK: %[[MINUS:.*]] = arith.mulf %[[WHOLE]]
+// CHECK: math.fma %[[MINUS]]
+// CHECK: arith.cmpf olt, %[[WHOLE]], %{{.*}} : f64
+// CHECK: scf.if
+// CHECK: else
+// CHECK: llvm.call @__ragged_fmod(%[[X]], %[[Y]]) : (f64, f64) -> f64
+// CHECK: arith.extf %[[A]] : f16 to f32
+// CHECK: math.fma {{.*}} : f32
+// CHECK: llvm.call @__ragged_fmodf
+// CHECK: arith.truncf {{.*}} : f32 to f16
+// CHECK: llvm.func @fmod(f64, f64) -> f64
+// CHECK: llvm.func internal @__ragged_fmod_v2(%{{.*}}: vector<2xf64>, %{{.*}}: vector<2xf64>, %{{.*}}: vector<2xi1>) -> vector<2xf64>
+func.func @remainders(%x: f64, %y: f64, %a: f16, %b: f16) -> (f64, f16) {
+  %0 = arith.remf %x, %y : f64
+  %1 = arith.remf %a, %b : f16
+  return %0, %1 : f64, f16
+}
