@@ -33,7 +33,6 @@ from ragged_dialect.arrays.ops.matmul import matmul
 from ragged_dialect.arrays.ops.normalise import log_softmax, logsumexp, softmax
 from ragged_dialect.arrays.ops.scan import cumprod, cumsum
 from ragged_dialect.arrays.ops.statistics import REDUCTIONS, mean, std, var
-from ragged_dialect.arrays.tracing.elements import kind
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.layout import Layout
 from ragged_dialect.narrowing import is_list
@@ -80,12 +79,10 @@ class Methods(NDArrayOperatorsMixin):
     def __getitem__(self, index: ArrayLike) -> ArrayLike:
         return getitem(self, index)
 
-    def __pow__(self: Any, other: ArrayLike, modulo: ArrayLike = None) -> ArrayLike:
+    def __pow__(self, other: ArrayLike, modulo: ArrayLike = None) -> ArrayLike:
         if modulo is not None:
             got = type(modulo).__name__
             raise ArgumentError(f"pow: expected two arguments, got a modulus of {got} (use % after **)")
-        if type(other) is float and other == 0.5 and kind(self.dtype) == "f":
-            return UFUNCS["sqrt"](self)  # as NumPy's operator, and not its function
         return UFUNCS["power"](self, other)
 
     def astype(self, dtype: DTypeLike) -> ArrayLike:

@@ -88,7 +88,7 @@ def test_narrow_loads_fill_up(kind: str, want: int) -> None:
 # 4.5, 5.1: a scope may name what another one has
 def test_registers_of_scopes() -> None:
     text = (
-        "{ .reg .b16 tmp; mov.b32 {tmp, %rs20}, %a; }\n{ .reg .b32 tmp; cvt.u32.u16 tmp, %rs20; add.u32 %d, tmp, 1; }"
+        "{ .reg .b16 tmp; mov.b32 {tmp, %rs18}, %a; }\n{ .reg .b32 tmp; cvt.u32.u16 tmp, %rs18; add.u32 %d, tmp, 1; }"
     )
     assert int(run(text, ["u32"], "u32", [0x70001])[0]) == 8
 

@@ -128,7 +128,7 @@ def test_a_register_that_was_never_written_shows() -> None:
         ("", "expected PTX with .target"),
         (f"{HEADER}.visible .entry k()\n{{\nret;\n", "expected } at the end of k"),
         (f"{HEADER}.func (.param .b64 r[1]) f(.reg .b64 x)\n{{\n", "expected a .param of a known type and size"),
-        (f"{HEADER}.visible .func f()\n{{\nret;\n}}\n.func f()\n{{\n", "expected functions of different names, got f"),
+        (f"{HEADER}.visible .func f()\n{{\nret;\n}}\n.func f()\n{{\n", "names of their own, got f twice"),
         (f"{HEADER}.tex .u32 t;\n", "expected PTX that the executor knows"),
         (f"{HEADER}.visible .entry k()\n{{\nret\n}}\n", "expected"),
         (f"{HEADER}.visible .entry k(.param .b8 x[3])\n{{\nret;\n}}\n", "expected a scalar parameter"),

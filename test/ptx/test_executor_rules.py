@@ -93,12 +93,13 @@ def test_fault_is_found(name: str) -> None:
 
 def test_names_are_given_once() -> None:
     text = HEAD.format(shared=16) + "ret;\n}\n"
-    for what, twice in {
-        "kernels": text + text.split("[16];")[1],
-        "variables": text.replace(".shared", ".shared .align 4 .b8 sm[4];\n.shared", 1),
-        "parameters": text.replace("x0)", "x0, .param .u64 x0)"),
+    for name, twice in {
+        "k": text + text.split("[16];")[1],
+        "sm": text.replace(".shared", ".shared .align 4 .b8 sm[4];\n.shared", 1),
+        "x0": text.replace("x0)", "x0, .param .u64 x0)"),
+        "t": text.replace("ret;", "{.reg .b32 t; .reg .b64 t;}\nret;"),
     }.items():
-        with pytest.raises(EmulatorError, match=f"expected {what} of different names, got"):
+        with pytest.raises(EmulatorError, match=f"of their own.*, got {name} twice"):
             PtxExecutor(twice)
 
 

@@ -12,7 +12,6 @@ from ragged_dialect.errors import EmulatorError
 
 SPECIAL = re.compile(r"%((?:tid|ntid|ctaid|nctaid)\.[xyz]|laneid|warpid|lanemask_(?:eq|lt|le|gt|ge))")
 """Registers that hold where a thread is (PTX ISA 10)."""
-_REGISTER = re.compile(r"(%[a-z]+)\d+")
 _ADDRESS = re.compile(r"\[([%A-Za-z_$][\w$]*)(?:\+(-?\d+))?\]")
 _NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|\d+)U?")
 _FLOAT_BITS = re.compile(r"0([fdFD])([0-9A-Fa-f]+)")
@@ -93,8 +92,8 @@ class Body:
 
     def carry(self) -> str:
         """The slot of the carry bit, `CC.CF`."""
-        self._slots["cc"] = 1
-        return "%slot.cc"
+        self._slots["carry.bit"] = 1  # no name of a register has a point
+        return "%slot.carry.bit"
 
     def special(self, operand: str) -> str:
         """The i32 in a special register."""
@@ -146,8 +145,10 @@ class Body:
         return self.emit(f"add i64 {base}, {int(match[2])}") if match[2] else base
 
     def _register(self, operand: str, kind: Type, wide: bool) -> tuple[str, int]:
-        match = _REGISTER.fullmatch(operand)
-        declared = self.kernel.registers.get(match[1] if match else operand, "")
+        registers, prefix = self.kernel.registers, operand.rstrip("0123456789")
+        declared = "" if operand in self.kernel.counts else registers.get(operand, "")
+        if prefix != operand and int(operand[len(prefix) :]) < self.kernel.counts.get(prefix, 0):
+            declared = registers[prefix]
         if not declared:
             raise EmulatorError(f"expected a register or a number, got {operand}")
         if declared not in TYPES:

@@ -7,10 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ragged_dialect.emulator.ptx.body import Body, parts
 from ragged_dialect.emulator.ptx.syntax import Function, Instruction, Kernel, Variable
-from ragged_dialect.emulator.ptx.types import TYPES
+from ragged_dialect.emulator.ptx.types import TYPES, Type
 from ragged_dialect.errors import EmulatorError
 
+FILL = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+"""What variables on the stack start with is as unlikely to be right as what registers do."""
 _PLACE = re.compile(r"\[([\w$]+)(?:\+(\d+))?\]")
+_ACCESS = re.compile(r"(?:ld|st)\.param(?:\.v([24]))?\.([bus](?:8|16|32|64)|f32|f64)")
+_CALL = re.compile(r"(?:\(([\w$]+)\), )?([A-Za-z_$][\w$]*)(?:, \(\s*((?:[\w$]+\s*,\s*)*[\w$]+)?\s*\))?")
 
 
 def called(functions: Mapping[str, Function], kernel: Kernel) -> dict[str, Function]:
@@ -41,13 +45,20 @@ def rule_of(
     the addresses of the variables that are `passed`."""
     if statement.opcode == "call":
         return lambda body: _call(body, functions[_callee(statement)], passed, statement)
-    if statement.opcode not in ("ld", "st") or statement.modifiers[:1] != ("param",):
+    access = _ACCESS.fullmatch(statement.name)
+    if access is None or len(statement.operands) != 2:
         return None
-    place = _PLACE.fullmatch(next(x for x in statement.operands if x.startswith("[")))
+    memory, registers = statement.operands[:: 1 if statement.opcode == "st" else -1]
+    place = _PLACE.fullmatch(memory)
     found = {v.name: v for v in slots(kernel)}.get(place[1]) if place else None
-    if place is None or found is None:
+    if place is None or found is None or found.space != "param":
         return None
-    return lambda body: _access(body, found, int(place[2] or 0), statement)
+    count, kind = int(access[1] or 1), TYPES[access[2]]
+    if registers.startswith("{") != (count > 1) or len(parts(registers)) != count:
+        raise EmulatorError(f"expected {count} registers for {statement.name}, got {registers}")
+    if statement.opcode == "st" and isinstance(kernel, Function) and found in kernel.inputs:
+        raise EmulatorError(f"expected no store to what {kernel.name} is given, got one to {found.name}")
+    return lambda body: _access(body, found, int(place[2] or 0), statement.opcode, kind, parts(registers))
 
 
 def leave(body: Body) -> None:
@@ -70,23 +81,31 @@ def entry(kernel: Kernel) -> list[str]:
     """Lines that make the variables on the stack; those of inputs hold what was given."""
     lines: list[str] = []
     for v in slots(kernel):
-        lines.append(f"%a.{v.name} = alloca [{v.size} x i8], align {v.alignment}")
+        lines.append(f"%a.{v.name} = alloca [{_size(v)} x i8], align {v.alignment}")
         lines.append(f"%p.{v.name} = ptrtoint ptr %a.{v.name} to i64")
+        lines.append(f"call void @llvm.memset.p0.i64(ptr %a.{v.name}, i8 -91, i64 {_size(v)}, i1 false)")
     for v in kernel.inputs if isinstance(kernel, Function) else ():
         lines.append(f"store {_bits(v)} %q.{v.name}, ptr %a.{v.name}, align {v.alignment}")
     return lines
 
 
+def _parts(statement: Instruction) -> re.Match[str]:
+    """The result, name and arguments of a call."""
+    match = _CALL.fullmatch(", ".join(statement.operands))
+    if match is None or statement.name not in ("call", "call.uni"):
+        text = f"{statement.name} {', '.join(statement.operands)}"
+        raise EmulatorError(f"line {statement.line}: expected call{{.uni}} (result), name, (arguments), got {text}")
+    return match
+
+
 def _callee(statement: Instruction) -> str:
-    operands = [operand for operand in statement.operands if not operand.startswith("(")]
-    return operands[0] if operands else ""
+    return _parts(statement)[2]
 
 
 def _call(body: Body, function: Function, passed: Sequence[str], statement: Instruction) -> None:
-    known = {v.name: v for v in slots(body.kernel)}
-    before, after = statement.operands[: statement.operands.index(function.name)], statement.operands
-    given = [known.get(name) for name in _names(after[len(before) + 1 :])]
-    results = [known.get(name) for name in _names(before)]
+    known, match = {v.name: v for v in slots(body.kernel) if v.space == "param"}, _parts(statement)
+    given = [known.get(name.strip()) for name in (match[3] or "").split(",") if name.strip()]
+    results = [known.get(match[1])] if match[1] else []
     wanted = [[v.size for v in function.inputs], [function.result.size] if function.result is not None else []]
     found = [[None if v is None else v.size for v in values] for values in (given, results)]
     if wanted != found:
@@ -102,27 +121,28 @@ def _call(body: Body, function: Function, passed: Sequence[str], statement: Inst
             body.run(f"store {_bits(v)} {made}, ptr %a.{v.name}, align 1")
 
 
-def _names(operands: Sequence[str]) -> list[str]:
-    return [name for operand in operands for name in parts(f"{{{operand[1:-1]}}}") if name]
-
-
-def _access(body: Body, variable: Variable, offset: int, statement: Instruction) -> None:
+def _access(body: Body, variable: Variable, offset: int, opcode: str, kind: Type, registers: Sequence[str]) -> None:
     """`ld.param` and `st.param` of some bytes of a variable."""
-    kind = TYPES.get(statement.modifiers[-1])
-    registers = next(parts(x) for x in statement.operands if not x.startswith("["))
-    if kind is None or offset + len(registers) * kind.bits // 8 > variable.size:
-        raise EmulatorError(f"expected an access within {variable.size} bytes, got {statement.name} at byte {offset}")
+    step = kind.bits // 8
+    whole = step * len(registers)
+    if offset + whole > variable.size or offset % whole or variable.alignment % whole:
+        what = f"expected an access within {variable.size} bytes, aligned as they are to {variable.alignment},"
+        raise EmulatorError(f"{what} got one of {whole} bytes at byte {offset} of {variable.name}")
     for number, register in enumerate(registers):
-        at = offset + number * kind.bits // 8
-        pointer = body.emit(f"getelementptr i8, ptr %a.{variable.name}, i64 {at}")
-        if statement.opcode == "ld":
+        pointer = body.emit(f"getelementptr i8, ptr %a.{variable.name}, i64 {offset + number * step}")
+        if opcode == "ld":
             body.set(register, kind, body.emit(f"load {kind.llvm}, ptr {pointer}, align 1"), True)
         else:
             body.run(f"store {kind.llvm} {body.value(register, kind, True)}, ptr {pointer}, align 1")
 
 
+def _size(variable: Variable) -> int:
+    """Bytes on the stack: those of an integer that LLVM loads as a whole."""
+    return 1 << (variable.size - 1).bit_length() if variable.space == "param" else variable.size
+
+
 def _bits(variable: Variable) -> str:
-    return f"i{8 * variable.size}"
+    return f"i{8 * _size(variable)}"
 
 
 def _whole(body: Body, variable: Variable) -> str:

@@ -157,7 +157,7 @@ FORMS = by_opcode([
     ),
     *forms("9.7.9.11", memory.store, f"st{{.global|shared}}.wb|cg|cs|wt.{_ANY} [a], b"),
     *forms("9.7.9.11", memory.store, f"st{{.weak}}{{.global}}{_EVICT}.{_ANY} [a], b", version=74),
-    *forms("9.7.9.20", memory.convert_address, "cvta{.to}.global|shared|local.u64 d, a"),
+    *forms("9.7.9.20", memory.convert_address, "cvta{.to}.global|shared.u64 d, a"),
     *forms("9.7.9.21", conversions.integers, f"cvt.{_BYTES}.{_BYTES} d:to, a"),
     *forms("9.7.9.21", conversions.to_float, f"cvt.rn.f16|f32|f64.{_BYTES} d:to, a"),
     *forms("9.7.9.21", conversions.to_float, f"cvt.rn.bf16.{_INTEGERS} d:to, a", target=90),

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ragged_dialect.emulator.ptx.names import Names
 from ragged_dialect.emulator.ptx.types import TYPES
 from ragged_dialect.errors import EmulatorError
 from ragged_dialect.ptx.targets import PTX_VERSIONS
@@ -61,13 +62,15 @@ class Label(NamedTuple):
 
 @dataclass
 class Kernel:
-    """A kernel: parameters, registers (`%r` of `%r<9>`, or a name, to its type), variables, statements in
-    order, and the threads per block that it allows (0: any number)."""
+    """A kernel: parameters, registers (`%r` of `%r<9>`, or a name, to its type, and `%r` to 9), variables, statements
+    in order, and the threads per block that it allows (0: any number). Every register and variable has one name, also
+    those of scopes."""
 
     name: str
     parameters: list[Parameter]
     max_threads: int = 0
     registers: dict[str, str] = field(default_factory=dict[str, str])
+    counts: dict[str, int] = field(default_factory=dict[str, int])
     variables: list[Variable] = field(default_factory=list[Variable])
     body: list[Instruction | Label] = field(default_factory=list["Instruction | Label"])
 
@@ -104,6 +107,8 @@ _VARIABLE = re.compile(
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?[\w$]+(?:<\d+>)?(?:\s*,\s*%?[\w$]+(?:<\d+>)?)*)")
 _FUNCTION = re.compile(r"(?:\.\w+\s+)?\.func\s+(?:\(([^()]*)\)\s*)?([\w$]+)\s*(?:\(([^()]*)\))?[^()]*", re.S)
 _LABEL = re.compile(r"([\w$]+):")
+_MOST = {"param": 1024, "local": 1 << 16}
+"""Bytes of variables that are on the stacks of threads; ptxas takes more."""
 _BLANK = re.compile(r"\s*")
 _HEAD = re.compile(r"(?:\.visible\s+)?\.entry\b")
 _FUNCTION_HEAD = re.compile(r"(?:\.(?:visible|weak|extern)\s+)?\.func\b[^;{]*")
@@ -139,41 +144,42 @@ class _Reader:
         self._module = module
         self._kernel: Kernel | None = None
         self._at: int = 0
-        self._depth = 0
-        self._renamed: list[dict[str, str]] = []  # by scope in the kernel: registers that an earlier one has named, too
+        self._names = Names()
+        self._labels = set[str]()
         self._line: int = 1
         self._counted: int = 0
-        self._defined: set[tuple[str, ...]] = set()
-
-    def _define(self, what: str, name: str, *where: str) -> None:
-        """EmulatorError where a name is taken."""
-        if (what, name, *where) in self._defined:
-            raise EmulatorError(f"line {self._line_here()}: expected {what} of different names, got {name} twice")
-        self._defined.add((what, name, *where))
 
     def read(self) -> None:
-        """Read the text to its end."""
-        while self._skip() < len(self._text):
-            if self._kernel is not None and self._text[self._at] in "{}":
-                self._scope(self._kernel, self._text[self._at])
-            elif self._kernel is not None and (label := _LABEL.match(self._text, self._at)):
-                self._define("labels", label[1], self._kernel.name)
-                self._kernel.body.append(Label(label[1]))
-                self._at = label.end()
-            elif self._kernel is None and (head := _HEAD.match(self._text, self._at)):
-                self._kernel = self._entry(self._take("{", head[0]))
-            elif self._kernel is None and (head := _FUNCTION_HEAD.match(self._text, self._at)):
-                self._at = head.end()
-                if self._text[self._at : self._at + 1] == "{":
-                    self._at += 1
-                    self._kernel = self._function(head[0].strip())
-                else:
-                    self._take(";", head[0])  # a declaration
-            else:
-                line = self._line_here()
-                self._inside(self._take(";", "a statement"), line)
+        """Read the text to its end. EmulatorError with the line."""
+        try:
+            while self._skip() < len(self._text):
+                self._next()
+        except EmulatorError as error:
+            raise EmulatorError(f"line {self._line_here()}: {error}") from None
         if self._kernel is not None:
             raise EmulatorError(f"expected }} at the end of {self._kernel.name}, got the end of the text")
+
+    def _next(self) -> None:
+        if self._kernel is not None and self._text[self._at] in "{}":
+            self._scope(self._kernel, self._text[self._at])
+        elif self._kernel is not None and (label := _LABEL.match(self._text, self._at)):
+            if label[1] in self._labels:
+                raise EmulatorError(f"expected labels of different names, got {label[1]} twice")
+            self._labels.add(label[1])
+            self._kernel.body.append(Label(label[1]))
+            self._at = label.end()
+        elif self._kernel is None and (head := _HEAD.match(self._text, self._at)):
+            self._kernel = self._entry(self._take("{", head[0]))
+        elif self._kernel is None and (head := _FUNCTION_HEAD.match(self._text, self._at)):
+            self._at = head.end()
+            if self._text[self._at : self._at + 1] == "{":
+                self._at += 1
+                self._kernel = self._function(head[0].strip())
+            else:
+                self._take(";", head[0])  # a declaration
+        else:
+            line = self._line_here()
+            self._inside(self._take(";", "a statement"), line)
 
     def _line_here(self) -> int:
         self._line += self._text.count("\n", self._counted, self._at)
@@ -181,19 +187,18 @@ class _Reader:
         return self._line
 
     def _scope(self, kernel: Kernel, bracket: str) -> None:
-        """Scopes inside a kernel only name registers."""
+        """Scopes inside a kernel only name registers and variables."""
         self._at += 1
         if bracket == "{":
-            self._renamed.append({})
-        elif self._renamed:
-            self._renamed.pop()
-        self._depth += 1 if bracket == "{" else -1
-        if self._depth < 0:
-            if isinstance(kernel, Function):
-                self._module.functions[kernel.name] = kernel
-            else:
-                self._module.kernels.append(kernel)
-            self._kernel, self._depth = None, 0
+            self._names.enter()
+            return
+        if self._names.leave():
+            return
+        if isinstance(kernel, Function):
+            self._module.functions[kernel.name] = kernel
+        else:
+            self._module.kernels.append(kernel)
+        self._kernel, self._labels = None, set[str]()
 
     def _skip(self) -> int:
         """Go to what is no blank."""
@@ -211,35 +216,34 @@ class _Reader:
 
     def _inside(self, text: str, line: int) -> None:
         kernel = self._kernel
-        for names in self._renamed:
-            for name, other in names.items():
-                text = re.sub(rf"\b{re.escape(name)}\b", other, text)
-        if kernel is not None and text.startswith(".param"):
-            self._given(kernel, _bytes(text))
-        elif variable := _VARIABLE.fullmatch(text):
-            self._define("variables", variable[4], *([kernel.name] if kernel else []))
-            (kernel or self._module).variables.append(_variable(variable))
+        if variable := _VARIABLE.fullmatch(text):
+            (kernel or self._module).variables.append(self._declared(_variable(variable)))
         elif kernel is None:
             raise self._unknown(text)
         elif registers := _REGISTERS.fullmatch(text):
             for given in registers[2].split(","):
-                first = name = given.strip().split("<")[0]
-                while self._renamed and kernel.registers.get(name, registers[1]) != registers[1]:
-                    name = self._renamed[-1][first] = f"{name}_"
+                name, _, count = given.strip().rstrip(">").partition("<")
+                name = self._names.register(name, int(count or 0), kernel.registers)
                 kernel.registers[name] = registers[1]
+                kernel.counts |= {name: int(count)} if count else {}
         elif not text.startswith(".") and (found := _INSTRUCTION.fullmatch(text)):
-            kernel.body.append(Instruction(line, found[1] or "", found[2], _operands(found[3])))
+            operands = self._names.resolved(found[2].split(".")[0], found[3])
+            guard = self._names.resolved("", found[1] or "")
+            kernel.body.append(Instruction(line, guard, found[2], _operands(operands)))
         elif text and not text.startswith(".pragma"):
             raise self._unknown(text)
+
+    def _declared(self, variable: Variable) -> Variable:
+        return variable._replace(name=self._names.variable(variable.name))
 
     def _entry(self, text: str) -> Kernel:
         match = _ENTRY.fullmatch(text)
         if match is None or self._kernel is not None:
             raise self._unknown(text)
-        self._define("kernels", match[1])
+        self._names.code(match[1])
+        self._names.enter()
         parameters = [_parameter(part) for part in match[2].split(",") if part.strip()]
-        for parameter in parameters:
-            self._define("parameters", parameter.name, match[1])
+        parameters = [parameter._replace(name=self._names.variable(parameter.name)) for parameter in parameters]
         limit = re.search(r"\.(?:maxntid|reqntid)\s+([\d, ]+)", match[3])
         threads = 1
         for part in limit[1].split(",") if limit else ():
@@ -250,20 +254,12 @@ class _Reader:
         match = _FUNCTION.fullmatch(text)
         if match is None:
             raise self._unknown(text)
-        self._define("functions", match[2])
-        inputs = [_bytes(part) for part in (match[3] or "").split(",") if part.strip()]
-        result = _bytes(match[1]) if match[1] and match[1].strip() else None
+        self._names.code(match[2])
+        self._names.enter()
+        inputs = [self._declared(_bytes(part)) for part in (match[3] or "").split(",") if part.strip()]
+        result = self._declared(_bytes(match[1])) if match[1] and match[1].strip() else None
         variables = [*inputs, *([result] if result is not None else [])]
         return Function(match[2], [], variables=variables, inputs=inputs, result=result)
-
-    def _given(self, kernel: Kernel, variable: Variable) -> None:
-        """What a call is given or gives, by a name that other calls have too."""
-        for number, other in enumerate(kernel.variables):
-            if other.name == variable.name:
-                size, alignment = max(other.size, variable.size), max(other.alignment, variable.alignment)
-                kernel.variables[number] = other._replace(size=size, alignment=alignment)
-                return
-        kernel.variables.append(variable)
 
     def _unknown(self, text: str) -> EmulatorError:
         return EmulatorError(f"expected PTX that the executor knows, got {' '.join(text.split())[:120]}")
@@ -288,15 +284,27 @@ def _bytes(text: str) -> Variable:
 
 def _variable(match: re.Match[str]) -> Variable:
     space, alignment, kind, name, count, initial = match.groups()
-    if kind not in TYPES or count == "" or (initial is not None and TYPES[kind].float):
-        raise EmulatorError(f"expected a variable of a known type and size, got {match[0]}")
+    known = kind in TYPES and kind != "pred" and count != ""
+    if not known or (initial is not None and (TYPES[kind].float or space not in ("global", "const"))):
+        raise EmulatorError(f"expected a variable of a known type and size, got {' '.join(match[0].split())}")
     element = TYPES[kind].bits // 8
-    data = None
-    if initial is not None:
-        numbers = [int(part, 0) for part in initial.strip(" {}\n").split(",")]
-        data = b"".join((number % (1 << 8 * element)).to_bytes(element, "little") for number in numbers)
-        data = data.ljust(element * int(count or 1), b"\0")
-    return Variable(name, space, element * int(count or 1), int(alignment or element), data)
+    size, aligned = element * int(count or 1), int(alignment or element)
+    most = _MOST.get(space, size)
+    if not 0 < size <= most or aligned.bit_count() != 1:
+        what = f"expected 1 to {most} bytes of .{space}, aligned to a power of two,"
+        raise EmulatorError(f"{what} got {name} of {size} bytes, aligned to {aligned}")
+    return Variable(name, space, size, aligned, None if initial is None else _initial(initial, element, size))
+
+
+def _initial(text: str, element: int, size: int) -> bytes:
+    """The bytes of numbers of so many each, filled up with zeros."""
+    numbers = [part.strip() for part in text.strip(" {}\n").split(",")]
+    if not all(re.fullmatch(r"-?(?:0[xX][0-9a-fA-F]+|[1-9]\d*|0)U?", number) for number in numbers):
+        raise EmulatorError(f"expected numbers to start with, got {' '.join(text.split())[:60]}")
+    whole = [int(number.rstrip("U"), 0) % (1 << 8 * element) for number in numbers]
+    if len(whole) * element > size:
+        raise EmulatorError(f"expected at most {size // element} numbers to start with, got {len(whole)}")
+    return b"".join(number.to_bytes(element, "little") for number in whole).ljust(size, b"\0")
 
 
 def _operands(text: str) -> tuple[str, ...]:

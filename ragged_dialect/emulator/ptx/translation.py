@@ -42,11 +42,12 @@ def translate_kernel(module: Module, kernel: Kernel) -> Translation:
     lines: list[str] = []
     declarations: set[str] = set()
     for one in bodies:
-        own = {v.name: Placed(v.space, f"%p.{v.name}") for v in calls.slots(one)}
+        own = {v.name: Placed(v.space, f"%p.{v.name}") for v in calls.slots(one) if v.space == "local"}
         body = Body(one, placed | own)
         _translate(body, Forms(FORMS, module, one), functions, names)
         declarations |= body.declarations
         lines += _function(one, body, constants)
+    declarations |= {calls.FILL} if any(map(calls.slots, bodies)) else set()
     globals_ = [f"@{v.name} = internal addrspace(3) global [{v.size} x i8] undef, align {v.alignment}" for v in shared]
     return Translation("\n".join([*sorted(declarations), *globals_, *lines, "!0 = !{}"]), constants)
 
