@@ -51,10 +51,14 @@ def test_arrays_of_other_libraries(cupy: Any, library: str) -> None:
     if library == "torch":
         import torch
 
+        if not torch.cuda.is_available():
+            pytest.skip("PyTorch without CUDA")
         given = tuple(torch.asarray(part, device="cuda") for part in GOOD)
     else:
         import jax
 
+        if jax.default_backend() != "gpu":
+            pytest.skip("JAX without CUDA")
         jax.config.update("jax_enable_x64", True)
         given = tuple(jax.device_put(part, jax.devices("gpu")[0]) for part in GOOD)
     assert compile(TWICE, target="gpu")(given)[0].get().tolist() == [2, 4, 6]
