@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import zlib
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from support.targets import TARGETS, Compile, compile_for
+from support.targets import TARGETS, Compile, compile_for, has_gpu
 from support.verified_programs import verify_programs
 
 from ragged_dialect.ptx.tools import find_tool
@@ -43,18 +42,6 @@ SHARE_ON_STAND_IN = 32
 ALWAYS_ON_STAND_IN = ("test_device.py", "test_arrays.py")
 
 
-@cache
-def _has_gpu() -> bool:
-    if importlib.util.find_spec("cupy") is None:
-        return False
-    import cupy
-
-    try:
-        return bool(cupy.cuda.runtime.getDeviceCount())
-    except cupy.cuda.runtime.CUDARuntimeError:
-        return False
-
-
 def _number(item: pytest.Item) -> int:
     """A number that a test has everywhere, as good as random."""
     return zlib.crc32(item.name.encode())
@@ -77,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _left_out(item: pytest.Item) -> str | None:
     """Why a test that wants a GPU does not run on the stand-in."""
-    if _has_gpu() or item.config.getoption("--slow"):
+    if has_gpu() or item.config.getoption("--slow"):
         return None
     chosen = item.path.name in ALWAYS_ON_STAND_IN or _number(item) % SHARE_ON_STAND_IN == 0
     return None if chosen else f"no GPU, and one test in {SHARE_ON_STAND_IN} runs on PTX text (all with --slow)"
@@ -96,13 +83,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     reason = _skip_reason(item)
     if reason is not None:
         pytest.skip(reason)
-    if item.get_closest_marker("gpu") and not _has_gpu():
+    if item.get_closest_marker("gpu") and not has_gpu():
         sys.modules["cupy"] = _stand_in()
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Other tests have no CuPy again."""
-    if item.get_closest_marker("gpu") and not _has_gpu():
+    if item.get_closest_marker("gpu") and not has_gpu():
         sys.modules.pop("cupy", None)
 
 

@@ -6,6 +6,7 @@ the stream: code that reads a result too early reads poison. Kernels are run by 
 
 from __future__ import annotations
 
+import ctypes
 import math
 import types
 from collections.abc import Callable, Sequence
@@ -218,6 +219,8 @@ class Array:
     def get(self, out: np.ndarray | None = None, blocking: bool = True) -> np.ndarray:
         """To the host."""
         stream = self.cupy.cuda.current
+        if stream.capturing:
+            raise RuntimeError("the current stream is capturing, so D2H transfers are disallowed")
         if out is None:
             out = np.empty(self.shape, self.dtype)
         stream.add(lambda: out.__setitem__(..., self.host))
@@ -336,6 +339,8 @@ class StandIn(types.ModuleType):
             getDeviceCount=self._count,
             getDevice=lambda: self.device,
             driverGetVersion=lambda: self.driver,
+            memcpyDeviceToHost=2,
+            memcpyAsync=self._copy_to_host,
             pointerGetAttributes=self._attributes,
             CUDARuntimeError=CUDARuntimeError,
         )
@@ -352,6 +357,12 @@ class StandIn(types.ModuleType):
         )
         cuda.get_current_stream = lambda: cuda.current
         return cuda
+
+    def _copy_to_host(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
+        """Copy bytes by address. Here all memory is the host's."""
+        assert kind == self.cuda.runtime.memcpyDeviceToHost
+        assert stream == self.cuda.current.ptr
+        self.cuda.current.add(lambda: ctypes.memmove(target, source, size))
 
     def _count(self) -> int:
         if self.devices < 0:

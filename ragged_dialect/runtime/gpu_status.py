@@ -28,6 +28,7 @@ class StreamStatus:
 
     def __init__(self, cupy: ModuleType, checks: Sequence[Check], stream: Any) -> None:
         record = new_status()
+        self._runtime = cupy.cuda.runtime
         self.buffer = cupy.zeros(record.shape, record.dtype)
         self._checks = checks
         self._stream = stream
@@ -40,7 +41,7 @@ class StreamStatus:
     def queue_copy(self, captured: bool) -> None:
         """Copy the status to the host behind what is queued. Once this is `captured` to a graph, only
         `wait` tells when a copy is done."""
-        self.buffer.get(out=self._host, blocking=False)
+        self._copy()
         self._in_graph = self._in_graph or captured
         if not captured:
             self._event.record(self._stream)
@@ -69,9 +70,15 @@ class StreamStatus:
 
     def raise_now(self) -> None:
         """Wait, and raise a failure."""
-        self.buffer.get(out=self._host, blocking=False)
+        self._copy()
         self.wait()
         self.raise_failure()
+
+    def _copy(self) -> None:
+        """Queue a copy to the host. CuPy's own methods refuse one that is captured to a graph; CUDA has it, as the
+        host's memory is pinned."""
+        to, source, kind = self._host.ctypes.data, self.buffer.data.ptr, self._runtime.memcpyDeviceToHost
+        self._runtime.memcpyAsync(to, source, self.buffer.nbytes, kind, self._stream.ptr)
 
 
 _pending: dict[StreamKey, dict[int, StreamStatus]] = {}

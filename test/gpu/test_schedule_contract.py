@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from support.contractions import Product
 from support.schedules import schedules_of
+from support.targets import compile_for, has_gpu
 
-import ragged_dialect
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering.gpu.contract.fragments import row_stride
@@ -37,13 +37,14 @@ PRODUCTS = [
     Product("f16", 40, 70, added=True, grouped=False, turned=True),
 ]
 SLOW = [pytest.param(product, marks=pytest.mark.slow) for product in PRODUCTS[1:]]
+GPU = "gpu" if has_gpu() else "ptx-emulator"
 MAIN_LOOP = 56
 """Instructions of the main loop."""
 
 
 @cache
 def compiled(product: Product, target: str) -> Any:
-    return ragged_dialect.compile(product.text(), target=target)
+    return compile_for(target)(product.text())
 
 
 def results(product: Product, target: str, lengths: list[int], seed: int) -> tuple[Array, Array, Array]:
@@ -75,7 +76,7 @@ def results(product: Product, target: str, lengths: list[int], seed: int) -> tup
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize("target", ["emulator", "ptx-emulator"])
+@pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("product", PRODUCTS, ids=str)
 def test_numbers(product: Product, target: str) -> None:
     for seed, lengths in enumerate(LENGTHS):
@@ -91,7 +92,7 @@ def test_random_products(seed: int) -> None:
     k, n = (int(rng.choice([1, 2, 7, 8, 16, 31, 32, 33, 64, 65, 96, 128, 129])) for _ in range(2))
     grouped, turned, bias, added = (bool(rng.integers(2)) for _ in range(4))
     product = Product(str(rng.choice(["f16", "bf16"])), k, n, grouped, turned, bias, added and not bias)
-    target = "ptx-emulator" if seed % 2 else "emulator"
+    target = GPU if seed % 2 else "emulator"
     for skew in (1.5, 4.0):
         lengths = [int(x) for x in np.minimum(rng.zipf(skew, 30) - 1, 300)]
         found, expected, bound = results(product, target, lengths, seed)

@@ -114,7 +114,7 @@ def test_all_cells_and_the_page_that_lists_them(generator: ModuleType) -> None:
 def test_all_cells_on_a_gpu() -> None:
     if reachable("gpu") != "gpu":
         pytest.skip("no GPU; all cells run as every PTX")
-    assert not failures(run_cells(keys(), 1, "gpu"))
+    assert not failures(run_cells(keys(), workers(), "gpu"))
 
 
 @pytest.mark.slow

@@ -3,7 +3,9 @@ failed check is raised by the call itself."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,6 +16,19 @@ TARGETS = ("cpu", "emulator", pytest.param("gpu", marks=pytest.mark.gpu))
 
 Compile = Callable[..., Callable[..., Any]]
 """`compile` of a target: takes a source, and `entry` and `check` as the public one does."""
+
+
+@cache
+def has_gpu() -> bool:
+    """Whether there is a GPU that CuPy finds."""
+    if importlib.util.find_spec("cupy") is None:
+        return False
+    import cupy
+
+    try:
+        return bool(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return False
 
 
 def compile_for(target: str) -> Compile:
