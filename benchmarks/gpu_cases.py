@@ -106,6 +106,21 @@ def _attention(problem: Problem, component: int, low: int, high: int) -> Expecte
     return [(weights @ k, weights @ abs(k))]
 
 
+def _short(problem: Problem, cupy: Any) -> Arguments:
+    return problem.device(cupy).astype(np.float16).reshape((problem.rows, 4, 16)), cupy.asarray(problem.offsets)
+
+
+def _short_attention(problem: Problem, component: int, low: int, high: int) -> Expected:
+    x = problem.span(low, high).astype(np.float16).astype(np.float64).reshape(-1, 4, 16).transpose(1, 0, 2)
+    weights = _softmax_of((x @ x.transpose(0, 2, 1) / 4).transpose(2, 0, 1)).transpose(1, 2, 0)
+    return [((weights @ x).transpose(1, 0, 2), (weights @ abs(x)).transpose(1, 0, 2))]
+
+
+def _nested_attention(torch: Any, given: Sequence[Any]) -> Callable[[], Any]:
+    x = torch.nested.nested_tensor_from_jagged(given[0], given[1]).transpose(1, 2)
+    return lambda: torch.nn.functional.scaled_dot_product_attention(x, x, x)
+
+
 def _biased(problem: Problem, component: int, low: int, high: int) -> Expected:
     x, own = problem.span(low, high), problem.biases[component].astype(np.float64)
     return [(x + own, abs(x) + abs(own))]
@@ -164,6 +179,8 @@ CASES = (
          lambda p: 2 * _read_and_sums(p) + 4 * p.rows, (COMPONENTS, ROWS), tolerance=1e-4),
     Case("ragged_attention", _few_columns, _attention, lambda p: 4 * p.rows * 32 + 8 * _scores(p), tolerance=1e-4,
          fits=lambda p: _scores(p) <= _SCORES, bad_offsets=-1),
+    Case("short_attention", _short, _short_attention, lambda p: 2 * p.rows * 128, tolerance=2e-3,
+         fits=lambda p: _scores(p) <= _SCORES, torch=_nested_attention),
     Case("recurrence", _one_column, _recurrence, lambda p: 8 * p.rows, fits=lambda p: p.kind == "one" and
          p.rows <= _SERIAL, bad_offsets=-1),
 )  # fmt: skip

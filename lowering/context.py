@@ -22,9 +22,12 @@ class Lowering:
     """Maps values of the ragged program to their parts, and remembers index values by key so that
     the same offset is loaded once per block."""
 
-    def __init__(self, exact: Callable[[ir.Value], frozenset[int]] = lambda _: frozenset()) -> None:
-        """`exact` gives the tile dims of a value that are known to have no holes."""
+    def __init__(
+        self, exact: Callable[[ir.Value], frozenset[int]] = lambda _: frozenset(), tensor_cores: bool = False
+    ) -> None:
+        """`exact` gives the tile dims of a value that are known to have no holes; `tensor_cores` do attention."""
         self._exact = exact
+        self.tensor_cores = tensor_cores
         self.map: dict[ir.Value, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []
         self.forall: OpenForall | None = None

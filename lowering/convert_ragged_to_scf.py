@@ -56,7 +56,8 @@ class ConvertRaggedToScf(RaggedPass):
     ```
 
     With `recompute` a softmax computes its exponentials twice instead of storing them, which is faster
-    where arithmetic is cheap and memory is far. Precondition: no `ragged.annotate` that changes a layout
+    where arithmetic is cheap and memory is far. With `tensor-cores` attention becomes a call for each component, of
+    which the schedule `contract` makes a kernel. Precondition: no `ragged.annotate` that changes a layout
     (run `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
     `convert-ragged-checks-to-scf`.
     """
@@ -64,6 +65,7 @@ class ConvertRaggedToScf(RaggedPass):
     name: ClassVar[str] = "convert-ragged-to-scf"
     verified: ClassVar[bool] = True
     recompute: bool = False
+    tensor_cores: bool = False
 
     def run(self, op: ir.Operation) -> None:
         """Lower every function of a module."""
@@ -75,7 +77,7 @@ class ConvertRaggedToScf(RaggedPass):
         prepare(op, self.recompute)
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name == "func.func":
-                _lower_function(function.operation)
+                _lower_function(function.operation, self.tensor_cores)
 
 
 def _has_ragged(module: ir.Operation) -> bool:
@@ -99,8 +101,8 @@ def _has_ragged_signature(op: ir.Operation) -> bool:
     return any(is_ragged(t) for t in (*type_.inputs, *type_.results))
 
 
-def _lower_function(function: ir.Operation) -> None:
-    ctx = Lowering(_exact_tiles(function))
+def _lower_function(function: ir.Operation, tensor_cores: bool) -> None:
+    ctx = Lowering(_exact_tiles(function), tensor_cores)
 
     def process(block: ir.Block, operations: list[ir.OpView] | None = None) -> None:
         with ctx.scope():

@@ -20,6 +20,9 @@ _CHECK = Stage("checks", "ragged-insert-checks")
 HEAD_DIMS = 480
 """Head dims up to which attention has a kernel on the CPU: what it keeps of a block of queries is on the stack."""
 
+TENSOR_CORE_HEAD_DIMS = 128
+"""Those up to which it has one on tensor cores: a warp keeps the results of its queries in registers."""
+
 
 def _ragged(attention: str, raised: str = "", scans: str = "", last: str = "") -> Stage:
     return Stage(
@@ -108,11 +111,16 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
 # On a GPU a check that fails stops later kernels by itself, and temporaries of a component's size stay
 # results of the forall: they are global scratch, where upstream would have them allocated in the loop.
 _KEEP_OUTS = "canonicalize{disable-patterns={anonymous}::ForallOpIterArgsFolder}"
-_GPU_SCF = Stage(
-    "scf",
-    f"convert-ragged-to-scf{{recompute=true}},{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
-    f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
-)
+
+
+def _gpu_scf(tensor_cores: str) -> Stage:
+    return Stage(
+        "scf",
+        f"convert-ragged-to-scf{{recompute=true{tensor_cores}}},{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
+        f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
+    )
+
+
 _GPU_DENSE = Stage("dense", f"{_LINALG},{_KEEP_OUTS},cse")
 _DEVICE = Stage("device", "wrap-ragged-device-code,merge-ragged-checks,cse")
 TILES = "split-long-reductions,tile-flat-ops,split-long-scans,split-long-folds"
@@ -146,12 +154,14 @@ def gpu_pipeline(check: bool = True, schedule: str = "auto") -> tuple[Stage, ...
     `check` inserts run-time checks, `schedule` is that of `ragged-map-parallel`. Expects one public
     function."""
     _require_words(schedule=schedule)
+    cores = " tensor-cores=true" if schedule in ("auto", "contract") else ""
+    kept = f" head-dims={TENSOR_CORE_HEAD_DIMS}{cores}" if cores else ""
     checks = (_CHECK,) if check else ()
     return (
         _LAYOUTS,
         *checks,
-        _ragged("keys-last=false", scans="ragged-decompose-scans,"),
-        _GPU_SCF,
+        _ragged(f"keys-last=false{kept}", scans="ragged-decompose-scans,"),
+        _gpu_scf(cores),
         _GPU_DENSE,
         _BUFFER,
         _gpu_loops(schedule),

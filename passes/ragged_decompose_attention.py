@@ -30,6 +30,9 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, shape_of, tensor_type
 
+_FRAGMENT = 16
+"""Elements that `mma.sync` multiplies at once, PTX ISA manual 9.7.14.5.8."""
+
 Body = Callable[[list[ir.Value]], ir.Value]
 
 
@@ -46,13 +49,15 @@ class RaggedDecomposeAttention(RaggedPass):
     ```
 
     The scores are in memory. Options: `head-dims`, ops stay whose head dims are static and at most this (with a softcap
-    none of f64, and no `ragged.attention_jvp`); `keys-last`, whether the scores have keys in their last dim, as vectors
+    none of f64, and no `ragged.attention_jvp`); `tensor-cores`, of these only `ragged.attention` of f16 or bf16 stays
+    with head dims that are multiples of 16, of f32 three quarters of that at most; `keys-last`, whether the scores have keys in their last dim, as vectors
     want, or heads, as threads of a GPU do.
     """
 
     name: ClassVar[str] = "ragged-decompose-attention"
     anchor: ClassVar[str] = "any"
     head_dims: int = 0
+    tensor_cores: bool = False
     keys_last: bool = True
 
     def run(self, op: ir.Operation) -> None:
@@ -66,6 +71,14 @@ class RaggedDecomposeAttention(RaggedPass):
         dims = [x.type.shape[3] for x in (known.q, known.v)]
         long_tanh = known.cap is not None and isinstance(known.q.type.element_type, ir.F64Type)  # a library's, of one
         kernel = op.name != AttentionJvpOp.OPERATION_NAME and not long_tanh
+        if self.tensor_cores:
+            element, found = known.q.type.element_type, op.name == AttentionOp.OPERATION_NAME
+            most = self.head_dims * 3 // 4 if isinstance(element, ir.F32Type) else self.head_dims
+            kernel = (
+                found
+                and not isinstance(element, ir.F64Type)
+                and all(0 < d <= most and d % _FRAGMENT == 0 for d in dims)
+            )
         return kernel and DYNAMIC not in dims and max(dims) <= self.head_dims
 
 

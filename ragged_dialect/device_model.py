@@ -11,7 +11,7 @@ class DeviceModel:
 
     Kernels are wrong where a fact of the architecture does not hold, and only slow where a choice does not: those
     that say *estimate* have not been measured on a GPU, those that say *ptxas* by what it makes of the kernels of
-    the schedule programs (registers, spills). What no field says is computed from these where it is used.
+    the schedule programs (registers, spills), those that say *H100* were measured on one. What no field says is computed from these where it is used.
     """
 
     # The architecture.
@@ -29,6 +29,7 @@ class DeviceModel:
     resident: int = 1024  # ptxas: with the registers of fewer threads it keeps too few loads in flight
     resident_many: int = 768  # ptxas: it spills 4 to 52 bytes in 16 of 1,300 kernels with the registers of `resident`
     resident_long: int = 512  # ptxas: as above, for elements of 64 bits
+    resident_attention: int = 256  # ptxas: attention has up to 240 registers, with head dims of 128, or 96 of f32
     values_in_flight: int = 40  # estimate: that a walk over rows has registers for at `resident_many`
     accumulators: int = 8  # estimate: of short elements, that a thread has registers for beside what it loads
     accumulated_bytes: int = 32  # estimate: of accumulators, above which a walk over rows has `resident_long` threads
@@ -48,6 +49,7 @@ class DeviceModel:
     contract_threads: int = 128  # estimate: of a block that multiplies matrices, four warps in a square
     contract_side: int = 32  # ptxas: rows and columns of a warp's part; twice that has 128 registers of sums
     contract_step: int = 32  # estimate: of what is summed, in shared memory at once
+    attention_threads: int = 64  # H100: of 64, 128 and 256, the fastest but for sequences of thousands, there by 3% not
     store_weight: float = 1.5  # estimate: what a coalesced store is worth, where a coalesced load is 1
 
     # Time.

@@ -74,3 +74,34 @@ func.func @settled(%q: tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, %k: tenso
   %o, %lse = ragged.attention %q, %k, %v {scale = 1.0} : (tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x?xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>) -> (tensor<3x?x?x?xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x?xf32, #ragged.layout<"dr|d">>)
   return %o : tensor<3x?x?x?xf32, #ragged.layout<"dr|d|d">>
 }
+
+// RUN: ragged-opt %s --pass-pipeline="builtin.module(ragged-decompose-attention{head-dims=128 tensor-cores=true})" | FileCheck %s --check-prefix=CORES
+
+// What tensor cores can do stays: multiples of 16, of f32 up to three quarters of the head dims.
+
+!h = tensor<3x?x4x32xf16, #ragged.layout<"dr|d|d">>
+!odd = tensor<3x?x4x24xf16, #ragged.layout<"dr|d|d">>
+!large = tensor<3x?x4x112xf32, #ragged.layout<"dr|d|d">>
+
+// CORES-LABEL: func.func @of_f16
+// CORES: ragged.attention
+func.func @of_f16(%q: !h) -> !h {
+  %o, %lse = ragged.attention %q, %q, %q {scale = 1.0} : (!h, !h, !h) -> (!h, !lse)
+  return %o : !h
+}
+
+// CORES-LABEL: func.func @odd
+// CORES-NOT: ragged.attention
+// CORES: linalg.softmax
+func.func @odd(%q: !odd) -> !odd {
+  %o, %lse = ragged.attention %q, %q, %q {scale = 1.0} : (!odd, !odd, !odd) -> (!odd, !lse)
+  return %o : !odd
+}
+
+// CORES-LABEL: func.func @large
+// CORES-NOT: ragged.attention
+// CORES: linalg.softmax
+func.func @large(%q: !large) -> !large {
+  %o, %lse = ragged.attention %q, %q, %q {scale = 1.0} : (!large, !large, !large) -> (!large, !lse)
+  return %o : !large
+}

@@ -1,5 +1,5 @@
-"""Attention and its derivatives on the CPU: a forall over blocks of rows, of whatever component and each with all
-heads."""
+"""Attention and its derivatives. On the CPU they are a forall over blocks of rows, of whatever component and each
+with all heads; on a GPU attention is a call for each component."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.lowering.attention.backward import Backward
+from ragged_dialect.lowering.attention.call import lower_to_call
 from ragged_dialect.lowering.attention.forward import Forward
 from ragged_dialect.lowering.attention.lanes import Block
 from ragged_dialect.lowering.context import Lowering
@@ -26,9 +27,15 @@ Run = Callable[[Block, ir.Value, list[ir.Value]], list[ir.Value]]
 
 
 def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.attention: queries along the lanes."""
+    """ragged.attention: queries along the lanes, or a call that tensor cores do."""
     found = view_of(op, AttentionOp)
     q, k, v = map(ctx.parts, (found.q, found.k, found.v))
+    if ctx.tensor_cores:
+        results = _used(op)
+        made = lower_to_call(ctx, found, (q, k, v), [_room(q, result) for result in results])
+        for result, values in zip(results, made, strict=True):
+            ctx.bind(result, _of_rows(ctx, q, result, values))
+        return
 
     def kernel() -> Run:
         made = Forward(found, q.values, k.values, v.values)
@@ -82,7 +89,7 @@ def _lower(ctx: Lowering, op: ir.Operation, own: Parts, others: tuple[Parts, Par
     lanes = RegisterBlock.of(wide(own.element)).lanes
     end = view_of(op, Attention).visible.end
     results = _used(op)
-    outs = [_out(ctx, own, result) for result in results]
+    outs = [_of_rows(ctx, own, result, shapes.empty(*_room(own, result))) for result in results]
     ctx.close()
     blocks = build.add(build.divide(own.storage_dim(0), lanes), own.parents(1))
     forall = OpenForall(ctx, [blocks])
@@ -102,14 +109,20 @@ def _lower(ctx: Lowering, op: ir.Operation, own: Parts, others: tuple[Parts, Par
         ctx.bind(result, out.replace(forall.result(number)))
 
 
-def _out(ctx: Lowering, own: Parts, result: ir.Value) -> Parts:
-    """Storage of a result, of the structure of the rows along lanes."""
-    shape, element = shape_of(result.type), result.type.element_type
+def _room(own: Parts, result: ir.Value) -> tuple[list[Mixed], ir.Type]:
+    """Extents and elements of the storage of a result, of the structure of the rows `own`."""
+    shape = shape_of(result.type)
     sizes: list[Mixed] = [own.storage_dim(0), own.extent(2)]
     if shape.rank == 4:
         assert shape.shape[3] is not None
         sizes.append(shape.shape[3])
-    values = shapes.cast(shapes.empty(sizes, element), storage_type(shape, element))
+    return sizes, result.type.element_type
+
+
+def _of_rows(ctx: Lowering, own: Parts, result: ir.Value, values: ir.Value) -> Parts:
+    """A result with these values, of the structure of the rows `own`."""
+    shape = shape_of(result.type)
+    values = shapes.cast(values, storage_type(shape, result.type.element_type))
     return Parts(ctx, RaggedShape(shape.layout, shape.shape), values, dict(own.vectors), {}, {})
 
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from zlib import crc32
 
-from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import bit_width, view_of
+from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.external_calls import call_external, module_of
 from ragged_dialect.lowering.parts import Parts
@@ -52,10 +53,10 @@ def lower_all_to_all_start(ctx: Lowering, op: ir.Operation) -> None:
     x = ctx.parts(view_of(op, AllToAllStartOp).x)
     levels: list[Mixed] = []
     for level, letter in enumerate(x.layout.axes[0][1:], 1):
-        known = x.extent(level) if letter == "d" else _address(_buffer(x.vectors["offsets", level]))
+        known = x.extent(level) if letter == "d" else _address(buffer_of(x.vectors["offsets", level]))
         levels += [int(letter == "r"), known]
     what = _agreed_of(x)
-    numbers = [x.extent(0), len(levels) // 2, *levels, what, *_row(x.values, what), _address(_buffer(x.values))]
+    numbers = [x.extent(0), len(levels) // 2, *levels, what, *_row(x.values, what), _address(buffer_of(x.values))]
     told = _told(op, "ragged_exchange_start", numbers)
     op.results[0].replace_all_uses_with(build.to_index(memref.load(told, [build.value(0)])))
 
@@ -67,12 +68,12 @@ def lower_all_to_all_wait(ctx: Lowering, op: ir.Operation) -> None:
     ragged = [level for level, letter in enumerate(shape.layout.axes[0]) if letter == "r"]
     told = _told(op, "ragged_exchange_wait", [found.turn, *[0] * len(ragged)])
     *counts, rows = (build.to_index(memref.load(told, [build.value(k)])) for k in range(len(ragged) + 1))
-    offsets = [_room([count], build.i64()) for count in counts]
-    values = _room([rows, *_inner(x.values)], x.element)
+    offsets = [room([count], build.i64()) for count in counts]
+    values = room([rows, *_inner(x.values)], x.element)
     _told(op, "ragged_exchange_take", [found.turn, *map(_address, [*offsets, values])])
-    made = {("offsets", level): _tensor(vector) for level, vector in zip(ragged, offsets, strict=True)}
+    made = {("offsets", level): tensor_of(vector) for level, vector in zip(ragged, offsets, strict=True)}
     extents = {d: x.extent(d) for d in range(shape.rank) if shape.has_extent_part(d)}
-    held = shapes.cast(_tensor(values), storage_type(shape, x.element))
+    held = shapes.cast(tensor_of(values), storage_type(shape, x.element))
     ctx.bind(op.results[0], Parts(ctx, shape, held, made, extents))
 
 
@@ -90,10 +91,10 @@ def _exchanged(
     op: ir.Operation, rows: ir.Value, sent: ir.Value, received: ir.Value, what: int, is_lengths: bool = False
 ) -> ir.Value:
     """The rows that come for those that go. `sent` and `received` bound the rows of every rank."""
-    out = _room([vectors.last(received), *_inner(rows)], rows.type.element_type)
+    out = room([vectors.last(received), *_inner(rows)], rows.type.element_type)
     row, agreed = _row(rows, what)
     numbers = [build.sub(shapes.dim(sent, 0), 1), row, agreed, int(is_lengths)]
-    addresses = [_address(_buffer(rows)), _address(_buffer(sent)), _address(out), _address(_buffer(received))]
+    addresses = [_address(buffer_of(rows)), _address(buffer_of(sent)), _address(out), _address(buffer_of(received))]
     call = call_external(
         module_of(op),
         "ragged_exchange",
@@ -101,7 +102,7 @@ def _exchanged(
         [build.i64()],
     )
     call_external(module_of(op), "ragged_require", [call.result])
-    return _tensor(out)
+    return tensor_of(out)
 
 
 def _inner(rows: ir.Value) -> list[Mixed]:
@@ -115,30 +116,6 @@ def _row(rows: ir.Value, what: int) -> tuple[Mixed, Mixed]:
     for size in _inner(rows):
         agreed = build.add(build.mul(build.value(agreed), _MIX), size)
     return build.mul(build.product(_inner(rows)), -(-bit_width(rows.type.element_type) // 8)), agreed
-
-
-def _room(sizes: Sequence[Mixed], element: ir.Type) -> ir.Value:
-    """Memory for what comes."""
-    static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
-    type_ = ir.MemRefType.get(static, element)
-    return memref.alloc(type_, [size for size in sizes if isinstance(size, ir.Value)], [])
-
-
-def _tensor(memory: ir.Value) -> ir.Value:
-    return ir.Operation.create(
-        "bufferization.to_tensor",
-        results=[ir.RankedTensorType.get(memory.type.shape, memory.type.element_type)],
-        operands=[memory],
-        attributes={"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()},
-    ).result
-
-
-def _buffer(x: ir.Value) -> ir.Value:
-    """The memory of a tensor, without gaps, to read."""
-    type_ = ir.MemRefType.get(x.type.shape, x.type.element_type)
-    return ir.Operation.create(
-        "bufferization.to_buffer", results=[type_], operands=[x], attributes={"read_only": ir.UnitAttr.get()}
-    ).result
 
 
 def _address(memory: ir.Value) -> ir.Value:

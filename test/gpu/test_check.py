@@ -20,7 +20,8 @@ from ragged_dialect.emulator.ptx import loader
 
 GPU = ("gpu_artifacts", "gpu_cases", "gpu_check", "gpu_problems", "gpu_report", "gpu_timing", "gpu_verify")
 BENCHMARKS = ("common", *GPU)
-SLOW = ("scale", "layer_norm", "segmented_softmax", "from_padded", "attention_pooling", "ragged_attention")
+SLOW = ("scale", "layer_norm", "segmented_softmax", "from_padded", "attention_pooling", "ragged_attention",
+        "short_attention")  # fmt: skip
 MEMORY = 1 << 33
 
 

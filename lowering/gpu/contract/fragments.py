@@ -12,6 +12,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import bit_width
 
 M, N, K = 16, 8, 16
 """The product of one instruction: M x K and K x N."""
@@ -49,10 +50,11 @@ def shared_pointer(buffer: ir.Value, elements: Mixed, more: int = 0) -> ir.Value
 
 
 def global_pointer(buffer: ir.Value, elements: Mixed) -> ir.Value:
-    """The pointer so many elements after the first of a view of a buffer of the host, in rows."""
-    index, kind = build.index_type(), ir.MemRefType.get([], buffer.type.element_type)
-    whole = ir.Operation.create("memref.extract_strided_metadata", results=[kind, *[index] * 5], operands=[buffer])
-    start = build.add(_address(buffer), build.mul(build.add(whole.results[1], elements), ELEMENT))
+    """The pointer so many elements after the first of a view of a buffer of the host."""
+    kind, indices = ir.MemRefType.get([], buffer.type.element_type), [build.index_type()] * (1 + 2 * buffer.type.rank)
+    whole = ir.Operation.create("memref.extract_strided_metadata", results=[kind, *indices], operands=[buffer])
+    size = bit_width(buffer.type.element_type) // 8
+    start = build.add(_address(buffer), build.mul(build.add(whole.results[1], elements), size))
     return ir.Operation.create(
         "llvm.addrspacecast", results=[ir.Type.parse("!llvm.ptr<1>")], operands=[_inttoptr(start, 0)]
     ).result
@@ -74,6 +76,16 @@ def wait_for_copies() -> None:
     ir.Operation.create("nvvm.cp.async.commit.group")
     none = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
     ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": none})
+
+
+def call_intrinsic(name: str, x: ir.Value) -> ir.Value:
+    """The result of an intrinsic of LLVM, of its operand's type."""
+    attributes = {
+        "intrin": ir.StringAttr.get(name),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+    }
+    return ir.Operation.create("llvm.call_intrinsic", results=[x.type], operands=[x], attributes=attributes).result
 
 
 def _address(buffer: ir.Value) -> ir.Value:
@@ -103,10 +115,25 @@ def load(pointer: ir.Value, element: ir.Type, transposed: bool) -> list[ir.Value
         attributes=attributes,
     ).result
     words = _parts(whole, ir.IntegerType.get_signless(32))
-    if isinstance(element, ir.BF16Type):
+    pair = register(element)
+    if pair == words[0].type:
         return words
-    pair = ir.VectorType.get([2], element)
     return [ir.Operation.create("llvm.bitcast", results=[pair], operands=[word]).result for word in words]
+
+
+def register(element: ir.Type) -> ir.Type:
+    """The type of a register of a fragment, of two elements."""
+    return ir.IntegerType.get_signless(32) if isinstance(element, ir.BF16Type) else ir.VectorType.get([2], element)
+
+
+def pack(values: Sequence[ir.Value], element: ir.Type) -> ir.Value:
+    """A register of two numbers of f32, rounded."""
+    wide, pair = (ir.VectorType.get([2], x) for x in (ir.F32Type.get(), element))
+    both = ir.Operation.create("vector.from_elements", results=[wide], operands=list(values)).result
+    short = arith.truncf(pair, both)
+    if register(element) == pair:
+        return short
+    return ir.Operation.create("llvm.bitcast", results=[register(element)], operands=[short]).result
 
 
 def multiply(

@@ -1,9 +1,7 @@
-"""The schedule `contract`: products on tensor cores, a block for a tile of the result.
+"""The schedule `contract`: products on tensor cores, a block for a tile of the result, and attention.
 
-The tiles of a component are T rows high, and those of component g start at tile `offsets[g] / T + g`: never fewer than
-it needs, so that a block finds its component by a search in the offsets, with at most one tile to spare for each. All
-columns of a tile of rows are neighbours. A block goes along what is summed in steps: it copies the next step of both
-operands to shared memory while its warps multiply the last one.
+All columns of a tile of rows (`tiles.py`) are neighbours. A block goes along what is summed in steps: it copies the
+next step of both operands to shared memory while its warps multiply the last one.
 """
 
 from __future__ import annotations
@@ -17,10 +15,11 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.gpu.contract import fragments
+from ragged_dialect.lowering.gpu.contract import attention, fragments
 from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction, matched
 from ragged_dialect.lowering.gpu.contract.results import Results
 from ragged_dialect.lowering.gpu.contract.staging import STAGES, Range, Staged
+from ragged_dialect.lowering.gpu.contract.tiles import Tiles, at_most
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
@@ -28,7 +27,6 @@ from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 from ragged_dialect.lowering.gpu.segmented.component_code import BodyCode, captured
 from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
-from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
 from ragged_dialect.passes.base import PassFailure
 
 SIDE = DEVICE.contract_side
@@ -37,18 +35,23 @@ STEP = DEVICE.contract_step
 
 
 def fits(forall: ir.Operation) -> bool:
-    """Whether a forall does nothing but multiply 16-bit floats, and what follows for each element."""
-    return matched(forall) is not None
+    """Whether a forall does nothing but multiply 16-bit floats, and what follows for each element, or attention."""
+    return attention.matched(forall) is not None or matched(forall) is not None
 
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a kernel and its launch."""
-    found = matched(forall)
-    if found is None:
+    call, found = attention.matched(forall), matched(forall)
+    if call is None and found is None:
         raise PassFailure(forall, "expected a loop that multiplies matrices of f16 or bf16, got one that does not")
     with forall.location:
-        threads = max(DEVICE.warp, min(threads, DEVICE.contract_threads))
-        _ContractKernel(found, Kernel(name, threads, module, guards)).lower()
+        most = DEVICE.contract_threads if call is None else DEVICE.attention_threads
+        kernel = Kernel(name, max(DEVICE.warp, min(threads, most)), module, guards)
+        if call is not None:
+            attention.AttentionKernel(call, kernel).lower()
+            call.call.function.erase()
+        elif found is not None:
+            _ContractKernel(found, kernel).lower()
     forall.erase()
 
 
@@ -91,7 +94,7 @@ class _ContractKernel:
         if self.found.difference is None:
             return build.ceildiv(product.extent(self.roles.m), self.rows)
         (stored,) = host_rows(product.op, {RESULT: 0})
-        return build.add(build.divide(extent(*stored), self.rows), counts_of(self.found.forall)[0])
+        return at_most(extent(*stored), counts_of(self.found.forall)[0], self.rows)
 
     def _find(self, code: BodyCode, tile: ir.Value, column: Mixed, count: Mixed) -> None:
         """Do the tile of a block, of whichever component it is."""
@@ -100,22 +103,8 @@ class _ContractKernel:
             self._tile(code, build.value(0), build.mul(tile, self.rows), column)
             return
         high, low = difference.operands
-
-        def first_tile(component: ir.Value, offset: ir.Value) -> ir.Value:
-            return build.add(build.divide(code.value(offset, code.at(component)), self.rows), component)
-
-        def end(component: ir.Value) -> ir.Value:
-            return build.add(first_tile(component, high), 1)
-
-        components, lane = build.value(count), self._corner()[0]
-        (component,) = ended_by_warp(end, components, [build.add(tile, 1)], lane)
-
-        def work() -> None:
-            row = build.mul(build.sub(tile, first_tile(component, low)), self.rows)
-            length = code.value(difference.results[0], code.at(component))
-            guarded([build.less(row, length)], lambda: self._tile(code, component, row, column))
-
-        guarded([build.less(component, components)], work)
+        tiles = Tiles(code, low, high, self.rows)
+        tiles.find(tile, count, self._corner()[0], lambda component, row, _: self._tile(code, component, row, column))
 
     def _tile(self, code: BodyCode, component: ir.Value, row: Mixed, column: Mixed) -> None:
         """The tile of a component from a row and a column on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragged_dialect._mlir import arith, ir, memref
@@ -20,6 +21,43 @@ STAGES = 2
 
 CHUNK = DEVICE.access_bytes // fragments.ELEMENT
 """Elements that a thread copies at once."""
+
+
+class Shared:
+    """Rows of elements in shared memory, `STAGES` times."""
+
+    def __init__(self, kernel: Kernel, rows: int, columns: int, element: ir.Type) -> None:
+        self.element = element
+        self.rows = rows
+        self.stride = fragments.row_stride(columns)
+        self.buffer = kernel.workgroup(ir.MemRefType.get([STAGES, rows, self.stride], element))
+
+    @staticmethod
+    def bytes_of(rows: int, columns: int) -> int:
+        """The memory that it takes."""
+        return STAGES * rows * fragments.row_stride(columns) * fragments.ELEMENT
+
+    def place(self, stage: ir.Value, row: ir.Value, column: Mixed) -> ir.Value:
+        """How many elements are before one."""
+        above = build.add(build.mul(stage, build.value(self.rows)), row)
+        return build.add(build.mul(above, build.value(self.stride)), column)
+
+    def copy(self, source: ir.Value, place: ir.Value, inside: ir.Value) -> None:
+        """Start a copy of 16 bytes to a place, see `fragments.copy`."""
+        fragments.copy(fragments.shared_pointer(self.buffer, place), source, inside)
+
+    def store(self, place: ir.Value, words: Sequence[ir.Value]) -> None:
+        """Store 16 bytes, given as words, to a place."""
+        kind = ir.VectorType.get([len(words)], words[0].type)
+        whole = ir.Operation.create("vector.from_elements", results=[kind], operands=list(words)).result
+        attributes = {"alignment": ir.IntegerAttr.get(build.i64(), DEVICE.access_bytes)}
+        pointer = fragments.shared_pointer(self.buffer, place)
+        ir.Operation.create("llvm.store", operands=[whole, pointer], attributes=attributes)
+
+    def load(self, place: ir.Value, down: int, right: int, transposed: bool) -> list[ir.Value]:
+        """Registers of 16 x 16 elements, so far from a place."""
+        pointer = fragments.shared_pointer(self.buffer, place, down * self.stride + right)
+        return fragments.load(pointer, self.element, transposed)
 
 
 class Range(NamedTuple):
@@ -41,15 +79,13 @@ class Staged:
         self._outer, self._k = outer, k
         sizes = {outer.loop: outer.size, k: step}
         self._rows, self._columns = (sizes[loop] for loop in self._order)
-        self._stride = fragments.row_stride(self._columns)
         self._pairs = outer.loop == loop_of(generic.maps[RESULT].results[1])
         last = self._order[1]
         extent = generic.static_extent(last)
         self.wide = extent is not None and extent % CHUNK == 0 and operand in access_of(generic, last, CHUNK).operands
         self._threads = kernel.threads
         self.element: ir.Type = self._source.type.element_type
-        shape = [STAGES, self._rows, self._stride]
-        self._shared = kernel.workgroup(ir.MemRefType.get(shape, self.element))
+        self._shared = Shared(kernel, self._rows, self._columns, self.element)
 
     def copy(self, stage: ir.Value, first: Mixed, thread: ir.Value) -> None:
         """Copy the part from iteration `first` of the sum on, which there is, by all threads."""
@@ -66,16 +102,10 @@ class Staged:
                 inside, place = self._clamped(at, corner, ends)
                 (stride, _), _ = self._source.type.get_strides_and_offset()
                 source = fragments.global_pointer(self._source, build.add(build.mul(place[0], stride), place[1]))
-                target = fragments.shared_pointer(self._shared, self._place(stage, row, column))
-                fragments.copy(target, source, inside)
+                self._shared.copy(source, self._shared.place(stage, row, column), inside)
             else:
                 values = self._read(at, corner, ends)
-                ir.Operation.create("vector.store", operands=[values, self._shared, stage, row, column])
-
-    def _place(self, stage: ir.Value, row: ir.Value, column: Mixed) -> ir.Value:
-        return build.add(
-            build.mul(build.add(build.mul(stage, build.value(self._rows)), row), build.value(self._stride)), column
-        )
+                ir.Operation.create("vector.store", operands=[values, self._shared.buffer, stage, row, column])
 
     def _read(self, at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> ir.Value:
         """Elements from a place on; instead of those that are beyond the ends the corner is read, and 0 taken."""
@@ -97,11 +127,10 @@ class Staged:
         row, along, inner = fragments.place_of(lane, self._pairs)
         starts = {self._outer.loop: build.add(along, outer), self._k: inner}
         down, right = (starts[loop] for loop in self._order)
-        return self._place(stage, build.add(down, row), right)
+        return self._shared.place(stage, build.add(down, row), right)
 
     def fragments(self, corner: ir.Value, outer: int, k: int) -> list[ir.Value]:
         """Registers of 16 x 16 elements, so far from a corner: a fragment of A, or two of B."""
         starts = {self._outer.loop: outer, self._k: k}
         down, right = (starts[loop] for loop in self._order)
-        pointer = fragments.shared_pointer(self._shared, corner, down * self._stride + right)
-        return fragments.load(pointer, self.element, self._order[1] != self._k)
+        return self._shared.load(corner, down, right, self._order[1] != self._k)

@@ -1,0 +1,29 @@
+// RUN: ragged-opt %s --pass-pipeline="builtin.module(convert-ragged-to-scf{tensor-cores=true})" | FileCheck %s
+// RUN: ragged-opt %s --pass-pipeline="builtin.module(ragged-to-gpu-pipeline{check=false})" | FileCheck %s --check-prefix=GPU
+
+// A call for each component, of the rows that it has, which one kernel becomes. A sum that nobody reads has no room.
+
+!q = tensor<3x?x4x16xf16, #ragged.layout<"dr|d|d">>
+!k = tensor<3x?x2x16xf16, #ragged.layout<"dr|d|d">>
+!lse = tensor<3x?x4xf32, #ragged.layout<"dr|d">>
+
+// CHECK: func.func private @ragged_attention(memref<?x4x16xf16>, memref<?x2x16xf16>, memref<?x2x16xf16>, memref<?x4x16xf16>, index, index, index, index, index)
+// CHECK-LABEL: func.func @attention
+// CHECK: %[[O:.*]] = memref.alloc(%{{.*}}) : memref<?x4x16xf16>
+// CHECK-NOT: memref.alloc
+// CHECK: scf.forall (%[[B:.*]]) in (3)
+// CHECK: tensor.extract %{{.*}}[%[[B]]]
+// CHECK: func.call @ragged_attention(%{{.*}}, %{{.*}}, %{{.*}}, %[[O]], {{.*}}) {ragged.keys = "window<3, 2>", ragged.scale = 2.500000e-01 : f64, ragged.softcap = 2.000000e+00 : f64}
+// CHECK: bufferization.to_tensor %[[O]] restrict writable
+
+// GPU-LABEL: func.func @attention
+// GPU: memref.alloc(%{{.*}}) : memref<?x4x16xf16>
+// GPU: gpu.launch_func
+// GPU-NOT: gpu.launch_func
+// GPU: gpu.module @kernels
+// GPU: nvvm.ldmatrix
+// GPU: nvvm.mma.sync
+func.func @attention(%q: !q, %k: !k, %v: !k) -> !q {
+  %o, %lse = ragged.attention %q, %k, %v {scale = 0.25, keys = "window<3, 2>", softcap = 2.0} : (!q, !k, !k) -> (!q, !lse)
+  return %o : !q
+}

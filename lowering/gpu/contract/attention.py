@@ -1,0 +1,403 @@
+"""Attention on tensor cores: a block has a tile of the queries of one head, and goes along the keys that they see.
+
+Each warp has 16 queries, in registers, and what they have of the result so far, with the maximum and the sum of the
+exponentials of each (online softmax). Tiles of keys and values are copied to shared memory while the
+last ones are multiplied. The exponentials of a thread are where `mma.sync` wants the left operand of the product with
+the values (PTX ISA manual, 9.7.14.5.8), so they stay in registers, rounded to the type of the values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ragged_dialect._mlir import arith, ir, vector
+from ragged_dialect._mlir import math as math_ops
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import bit_width
+from ragged_dialect.lowering.attention.call import AttentionCall
+from ragged_dialect.lowering.attributes import WIDE
+from ragged_dialect.lowering.buffers import extent
+from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.gpu.contract import fragments, splitting
+from ragged_dialect.lowering.gpu.contract.staging import CHUNK, STAGES, Shared
+from ragged_dialect.lowering.gpu.contract.tiles import Tiles, at_most
+from ragged_dialect.lowering.gpu.kernel import builder
+from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
+from ragged_dialect.lowering.gpu.kernel.shuffle import shuffle_xor
+from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
+from ragged_dialect.lowering.gpu.segmented.component_code import BodyCode, captured
+from ragged_dialect.lowering.gpu.segmented.component_rows import Iterations
+
+Parts = Sequence[Sequence[ir.Value]]
+"""The registers of a fragment, for each part of its numbers."""
+
+Rows = list[ir.Value]
+"""A value for each of the two rows of a fragment that a thread has elements of."""
+
+LANES = 4
+"""Lanes that have a row of a fragment together: two neighbours of every eight elements each."""
+
+ROWS = (0, fragments.SIDE)
+"""The rows of a thread in a fragment, from its first one on."""
+
+
+@dataclass(frozen=True)
+class AttentionLoop(Iterations):
+    """A forall that does nothing but a call of attention for each component."""
+
+    call: AttentionCall
+
+
+def matched(forall: ir.Operation) -> AttentionLoop | None:
+    """The call in a forall, None where there is none."""
+    calls = [AttentionCall.of(op.operation) for op in forall.regions[0].blocks[0].operations]
+    return next((AttentionLoop(forall, call) for call in calls if call is not None), None)
+
+
+class Tile:
+    """Rows of one head of keys or values, by parts of their numbers (`splitting.py`)."""
+
+    def __init__(self, kernel: Kernel, source: ir.Value, rows: int) -> None:
+        self._source, self._threads, self._rows = source, kernel.threads, rows
+        self.element: ir.Type = source.type.element_type
+        self.width: int = source.type.shape[2]
+        short = splitting.short(self.element)
+        self._parts = [Shared(kernel, rows, self.width, short) for _ in range(splitting.count_of(self.element))]
+
+    @staticmethod
+    def bytes_of(rows: int, width: int, element: ir.Type) -> int:
+        """The memory that it takes."""
+        return splitting.count_of(element) * Shared.bytes_of(rows, width)
+
+    def place(self, stage: ir.Value, row: ir.Value, column: ir.Value) -> ir.Value:
+        """Where an element is in shared memory."""
+        return self._parts[0].place(stage, row, column)
+
+    def copy(self, stage: ir.Value, first: ir.Value, end: ir.Value, head: Mixed, thread: ir.Value) -> None:
+        """Start copying the rows from `first` on, which there is; 0 where they are not before `end`."""
+        across = self.width // CHUNK
+        for piece in range(0, self._rows * across, self._threads):
+            number = build.add(thread, piece)
+            row: ir.Value = arith.divui(number, build.value(across))
+            column: ir.Value = arith.muli(arith.remui(number, build.value(across)), build.value(CHUNK))
+            at = build.add(first, row)
+            inside = build.less(at, end)
+            source = element_at(self._source, arith.select(inside, at, first), head, column)
+            fits = piece + self._threads <= self._rows * across
+            copy = partial(self._copy, source, self.place(stage, row, column), inside)
+            guarded([] if fits else [build.less(row, self._rows)], copy)
+
+    def _copy(self, source: ir.Value, place: ir.Value, inside: ir.Value) -> None:
+        if not splitting.is_split(self.element):
+            self._parts[0].copy(source, place, inside)
+            return
+        zero = build.constant(self.element, 0.0)
+        numbers = [arith.select(inside, x, zero) for k in (0, 4) for x in loaded(source, self.element, 4, k)]
+        pairs = [splitting.registers(numbers[k : k + 2], self.element) for k in range(0, CHUNK, 2)]
+        for shared, words in zip(self._parts, zip(*pairs, strict=True), strict=True):
+            shared.store(place, words)
+
+    def fragments(self, place: ir.Value, down: int, right: int, transposed: bool) -> list[list[list[ir.Value]]]:
+        """Two neighbouring fragments of the right operand, by their parts."""
+        fours = [shared.load(place, down, right, transposed) for shared in self._parts]
+        return [[four[at : at + 2] for four in fours] for at in (0, 2)]
+
+
+def loaded(pointer: ir.Value, element: ir.Type, count: int, more: int = 0) -> list[ir.Value]:
+    """Neighbours in memory, which are aligned as a whole, from `more` elements after a pointer on."""
+    kind, size = ir.VectorType.get([count], element), bit_width(element) // 8
+    if more:
+        pointer = ir.Operation.create(
+            "llvm.getelementptr",
+            results=[pointer.type],
+            operands=[pointer],
+            attributes={
+                "rawConstantIndices": ir.DenseI32ArrayAttr.get([more]),
+                "elem_type": ir.TypeAttr.get(element),
+            },
+        ).result
+    attributes = {"alignment": ir.IntegerAttr.get(build.i64(), count * size)}
+    whole = ir.Operation.create("llvm.load", results=[kind], operands=[pointer], attributes=attributes).result
+    return [vector.extract(whole, [], [k]) for k in range(count)]
+
+
+def element_at(buffer: ir.Value, row: Mixed, head: Mixed, column: Mixed) -> ir.Value:
+    """The pointer of an element of [rows, heads, columns]."""
+    row_of_heads = build.add(build.mul(row, extent(buffer, 1)), head)
+    return fragments.global_pointer(buffer, build.add(build.mul(row_of_heads, buffer.type.shape[2]), column))
+
+
+@dataclass(frozen=True)
+class Place:
+    """The tile of a block: its first query counted in its component, how many the component has, and the rows before
+    that in memory; the keys that the component has, and `shift`, which is added to a query's number before it is
+    compared with those of keys."""
+
+    row: ir.Value
+    count: ir.Value
+    before: ir.Value
+    keys: ir.Value
+    shift: Mixed
+
+
+class AttentionKernel:
+    """The kernel of one call."""
+
+    def __init__(self, found: AttentionLoop, kernel: Kernel) -> None:
+        self.found, self.call, self.kernel = found, found.call, kernel
+        q, _, v, *_ = self.call.buffers
+        self.element: ir.Type = q.type.element_type
+        self.depth, self.width = q.type.shape[2], v.type.shape[2]
+        self.queries = kernel.threads // DEVICE.warp * fragments.M
+        scaled = self.call.softcap is None and self.call.scale > 0
+        self.factor = (self.call.scale if scaled else 1.0) * math.log2(math.e)
+        self.step = next(n for n in (64, 32, 16) if self._shared(n) <= DEVICE.shared_bytes)
+        """Keys of a tile: as many as there is room for. With more than 64, a thread has too many scores."""
+
+    def _shared(self, keys: int) -> int:
+        return sum(Tile.bytes_of(keys, width, self.element) for width in (self.depth, self.width))
+
+    def lower(self) -> None:
+        """Emit kernel and launch before the forall."""
+        found, call, kernel = self.found, self.call, self.kernel
+        kernel.open()
+        kernel.keep_resident(DEVICE.resident_attention)
+        kernel.op.attributes[WIDE] = ir.UnitAttr.get()  # addresses are computed as indices
+        q, *_ = call.buffers
+        with ir.InsertionPoint(found.forall):
+            heads, (count,) = extent(q, 1), counts_of(found.forall)
+            grid = build.mul(at_most(extent(q, 0), count, self.queries), heads)
+        with ir.InsertionPoint(kernel.end):
+            used = captured(found, [], list(call.op.operands))
+            code = BodyCode(found, {x: kernel.value(x, found.forall) for x in used})
+            heads, count = (x if isinstance(x, int) else kernel.scalar(x) for x in (heads, count))
+            self.inside = [code.value(x, {}) for x in call.buffers]
+            self.tiles = [Tile(kernel, x, self.step) for x in self.inside[1:3]]
+            self.thread = builder.hardware_id("gpu.thread_id")
+            self.lane = arith.remui(self.thread, build.value(DEVICE.warp))
+            block = builder.hardware_id("gpu.block_id")
+            tile, head = build.value(build.divide(block, heads)), arith.remui(block, build.value(heads))
+            tiles = Tiles(code, call.low, call.high, self.queries)
+            tiles.find(tile, count, self.lane, partial(self._tile, code, head))
+        kernel.close(grid, found.forall)
+
+    def _tile(self, code: BodyCode, head: ir.Value, component: ir.Value, row: ir.Value, count: ir.Value) -> None:
+        """The tile of a component from a row on, of one head."""
+        call, known = self.call, code.at(component)
+        keys, before, *firsts = (code.value(x, known) for x in (call.length, call.low, *call.firsts))
+        place = Place(row, count, before, keys, build.sub(keys, count) if call.keys.end else 0)
+        queries = self._queries(place, head)
+        q, k, *_ = self.inside
+        key_head = build.divide(head, build.divide(extent(q, 1), extent(k, 1)))
+        low, high = self._seen(place, row, build.minimum(build.add(row, self.queries), count))
+
+        def copy(stage: ir.Value, key: Mixed) -> None:
+            for tile, first in zip(self.tiles, firsts, strict=True):
+                tile.copy(stage, build.add(first, key), build.add(first, keys), key_head, self.thread)
+
+        def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
+            stage = arith.remui(number, build.value(STAGES))
+            key = build.add(low, build.mul(number, self.step))
+            after = build.add(key, self.step)
+            fragments.wait_for_copies()
+            ir.Operation.create("gpu.barrier")
+            guarded([build.less(after, high)], lambda: copy(arith.subi(build.value(STAGES - 1), stage), after))
+            return self._step(place, stage, key, queries, state)
+
+        guarded([build.less(low, high)], lambda: copy(build.value(0), low))
+        start = [self._number(x) for x in (*[-math.inf] * 2, *[0.0] * (2 + self.width // fragments.N * 4))]
+        steps = build.ceildiv(build.maximum(build.sub(high, low), 0), self.step)
+        self._store(place, head, flow.for_loop(steps, start, step))
+
+    @staticmethod
+    def _number(x: float) -> ir.Value:
+        return build.constant(ir.F32Type.get(), x)
+
+    def _first(self) -> ir.Value:
+        """The first row of a thread in the tile."""
+        warp = arith.divui(self.thread, build.value(DEVICE.warp))
+        return arith.addi(build.mul(warp, fragments.M), arith.divui(self.lane, build.value(LANES)))
+
+    def _right(self) -> ir.Value:
+        """The first column of a thread in every eight."""
+        return arith.muli(arith.remui(self.lane, build.value(LANES)), build.value(2))
+
+    def _queries(self, place: Place, head: ir.Value) -> list[Parts]:
+        """The fragments of the queries of a warp; instead of those beyond the component's last one that is taken."""
+        last, found = build.sub(place.count, 1), list[Parts]()
+        rows = [build.minimum(build.add(build.add(place.row, self._first()), below), last) for below in ROWS]
+        for column in range(0, self.depth, fragments.K):
+            at = build.add(self._right(), column)
+            corners = [(row, build.add(at, right)) for right in ROWS for row in rows]
+            pairs = [self._pair(build.add(place.before, r), head, c) for r, c in corners]
+            found.append([list(part) for part in zip(*pairs, strict=True)])
+        return found
+
+    def _pair(self, row: Mixed, head: ir.Value, column: ir.Value) -> list[ir.Value]:
+        """Two neighbours of a query, as a register of a fragment for each part."""
+        pointer = element_at(self.inside[0], row, head, column)
+        if splitting.is_split(self.element):
+            return splitting.registers(loaded(pointer, self.element, 2), self.element)
+        attributes = {"alignment": ir.IntegerAttr.get(build.i64(), 2 * fragments.ELEMENT)}
+        kind = fragments.register(self.element)
+        return [ir.Operation.create("llvm.load", results=[kind], operands=[pointer], attributes=attributes).result]
+
+    # Which keys are seen ------------------------------------------------------------------------------
+
+    def _seen(self, place: Place, first: ir.Value, end: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The first key that one of some queries sees, and the one after the last: none where these cross."""
+        keys, low, high = self.call.keys, build.value(0), place.keys
+        if keys.left is not None:
+            low = build.maximum(build.sub(build.add(first, place.shift), keys.left), low)
+        if keys.right is not None:
+            high = build.minimum(build.add(build.add(end, place.shift), keys.right), high)
+        return low, high
+
+    def _masked(self, place: Place, key: ir.Value, scores: list[ir.Value]) -> list[ir.Value]:
+        """Scores of keys from `key` on, -inf where a query does not see one. Most tiles are seen as a whole."""
+        keys, first = self.call.keys, build.add(place.row, self._first())
+        right = build.add(key, self._right())
+        last = build.add(place.row, self.queries)
+        whole = build.at_most(build.add(key, self.step), self._seen(place, last, build.add(place.row, 1))[1])
+        if keys.left is not None:
+            whole = arith.andi(whole, build.at_least(key, self._seen(place, build.sub(last, 1), last)[0]))
+
+        def masked() -> list[ir.Value]:
+            found = list(scores)
+            for half, below in enumerate(ROWS):
+                row = build.add(first, below)
+                low, high = self._seen(place, row, build.add(row, 1))
+                low, high = (self._bound(arith.subi(x, right)) for x in (low, high))
+                for k in range(len(scores) // 4):
+                    for side in range(2):
+                        number = arith.constant(ir.IntegerType.get_signless(32), k * fragments.N + side)
+                        seen = arith.cmpi(arith.CmpIPredicate.slt, number, high)
+                        if keys.left is not None:
+                            seen = arith.andi(seen, arith.cmpi(arith.CmpIPredicate.sge, number, low))
+                        at = 4 * k + 2 * half + side
+                        found[at] = arith.select(seen, scores[at], self._number(-math.inf))
+            return found
+
+        return flow.choose(whole, lambda: scores, masked, [x.type for x in scores])
+
+    def _bound(self, x: ir.Value) -> ir.Value:
+        """A bound for the keys of a tile, in 32 bits."""
+        return arith.index_cast(ir.IntegerType.get_signless(32), build.maximum(build.minimum(x, self.step), -1))
+
+    # A tile of keys -----------------------------------------------------------------------------------
+
+    def _step(
+        self, place: Place, stage: ir.Value, key: ir.Value, queries: list[Parts], state: list[ir.Value]
+    ) -> list[ir.Value]:
+        """Maxima, sums and results after a tile of keys from `key` on."""
+        tops, totals, sums = state[:2], state[2:4], state[4:]
+        scores = self._masked(place, key, self._scores(stage, queries))
+        rows = [
+            [scores[4 * k + 2 * half + side] for k in range(len(scores) // 4) for side in (0, 1)] for half in (0, 1)
+        ]
+        tops_after = [self._highest(top, row) for top, row in zip(tops, rows, strict=True)]
+        bases = [arith.mulf(self._base(top), self._number(self.factor)) for top in tops_after]
+        weights = [[self._power(x, base) for x in row] for row, base in zip(rows, bases, strict=True)]
+        shrink = [self._power(top, base) for top, base in zip(tops, bases, strict=True)]
+        totals = [arith.mulf(total, by) for total, by in zip(totals, shrink, strict=True)]
+        totals = [self._sum(total, row) for total, row in zip(totals, weights, strict=True)]
+        sums = [arith.mulf(x, shrink[k // 2 % 2]) for k, x in enumerate(sums)]
+        return [*tops_after, *totals, *self._added(stage, weights, sums)]
+
+    def _scores(self, stage: ir.Value, queries: list[Parts]) -> list[ir.Value]:
+        """The scores of a thread, of fragments from left to right: `factor` times them are exponents of 2."""
+        call, tile = self.call, self.tiles[0]
+        row, along, inner = fragments.place_of(self.lane, pairs=True)
+        corner = tile.place(stage, build.add(row, along), build.value(inner))
+        found: list[ir.Value] = []
+        for down in range(0, self.step, 2 * fragments.N):
+            halves = [[self._number(0.0)] * 4 for _ in range(2)]
+            for k, query in enumerate(queries):
+                keys = tile.fragments(corner, down, k * fragments.K, transposed=False)
+                halves = [
+                    splitting.multiply(query, key, half, self.element) for key, half in zip(keys, halves, strict=True)
+                ]
+            found += [x for half in halves for x in half]
+        if call.softcap is None:
+            return found if call.scale > 0 else [arith.mulf(x, self._number(call.scale)) for x in found]
+        tanhs = [math_ops.tanh(arith.mulf(x, self._number(call.scale / call.softcap))) for x in found]
+        return [arith.mulf(x, self._number(call.softcap)) for x in tanhs]
+
+    def _highest(self, top: ir.Value, scores: list[ir.Value]) -> ir.Value:
+        """The highest score of a row, of the lanes that have it together. A NaN is passed over: it comes back with its
+        own difference."""
+        for x in scores:
+            top = arith.maxnumf(top, x)
+        for distance in (1, 2):
+            top = arith.maxnumf(top, shuffle_xor(top, distance))
+        return top
+
+    def _power(self, score: ir.Value, base: ir.Value) -> ir.Value:
+        """2 to the power of a score less what the row's highest one is: what is no normal number is 0."""
+        power = math_ops.fma(score, self._number(self.factor), arith.negf(base))
+        return fragments.call_intrinsic("llvm.nvvm.ex2.approx.ftz.f32", power)
+
+    def _base(self, top: ir.Value) -> ir.Value:
+        """What is subtracted from the scores of a row: nothing where no key was seen."""
+        none = arith.cmpf(arith.CmpFPredicate.OEQ, top, self._number(-math.inf))
+        return arith.select(none, self._number(0.0), top)
+
+    @staticmethod
+    def _sum(total: ir.Value, row: list[ir.Value]) -> ir.Value:
+        for x in row:
+            total = arith.addf(total, x)
+        return total
+
+    def _added(self, stage: ir.Value, weights: list[Rows], sums: list[ir.Value]) -> list[ir.Value]:
+        """The results with the values of a tile times their weights."""
+        tile = self.tiles[1]
+        row, along, inner = fragments.place_of(self.lane, pairs=True)
+        corner = tile.place(stage, build.add(row, inner), build.value(along))
+        sums = list(sums)
+        for down in range(0, self.step, fragments.K):
+            pairs = [(down + 8 * right) // 4 for right in range(2)]  # of each row: two of every eight
+            corners = [weights[half][at : at + 2] for at in pairs for half in (0, 1)]
+            left = list(zip(*(splitting.registers(pair, self.element) for pair in corners), strict=True))
+            for right in range(0, self.width, 2 * fragments.N):
+                for n, values in enumerate(tile.fragments(corner, down, right, transposed=True)):
+                    at = 4 * (right // fragments.N + n)
+                    sums[at : at + 4] = splitting.multiply(left, values, sums[at : at + 4], self.element)
+        return sums
+
+    # Results --------------------------------------------------------------------------------------------
+
+    def _store(self, place: Place, head: ir.Value, state: list[ir.Value]) -> None:
+        """Store what a thread has."""
+        tops, totals, sums = state[:2], state[2:4], state[4:]
+        for distance in (1, 2):
+            totals = [arith.addf(total, shuffle_xor(total, distance)) for total in totals]
+        for half, (below, top, total) in enumerate(zip(ROWS, tops, totals, strict=True)):
+            at = build.add(build.add(place.row, self._first()), below)
+            row = build.add(place.before, at)
+            seen = arith.cmpf(arith.CmpFPredicate.UNE, total, self._number(0.0))  # a NaN stays one
+            factor = arith.select(seen, arith.divf(self._number(1.0), total), self._number(0.0))
+            guarded([build.less(at, place.count)], partial(self._store_row, row, head, factor, sums[2 * half :]))
+            if self.call.lse is not None:
+                base = arith.mulf(top, self._number(self.factor))
+                lse = arith.addf(arith.mulf(base, self._number(math.log(2))), math_ops.log(total))
+                once = build.equal(arith.remui(self.lane, build.value(LANES)), 0)
+                guarded([build.less(at, place.count), once], partial(self._store_lse, lse, row, head))
+
+    def _store_row(self, row: ir.Value, head: ir.Value, factor: ir.Value, sums: list[ir.Value]) -> None:
+        size = bit_width(self.element) // 8
+        for k in range(0, self.width // fragments.N):
+            numbers = [arith.mulf(x, factor) for x in sums[4 * k : 4 * k + 2]]
+            kind = ir.VectorType.get([2], numbers[0].type)
+            pair = ir.Operation.create("vector.from_elements", results=[kind], operands=numbers).result
+            pair = pair if splitting.is_split(self.element) else fragments.pack(numbers, self.element)
+            pointer = element_at(self.inside[3], row, head, build.add(self._right(), k * fragments.N))
+            attributes = {"alignment": ir.IntegerAttr.get(build.i64(), 2 * size)}
+            ir.Operation.create("llvm.store", operands=[pair, pointer], attributes=attributes)
+
+    def _store_lse(self, lse: ir.Value, row: ir.Value, head: ir.Value) -> None:
+        ir.Operation.create("memref.store", operands=[lse, self.inside[4], row, head])

@@ -1,0 +1,60 @@
+"""Numbers as tensor cores take them: those of f16 and bf16 as they are, those of f32 as sums of three of bf16.
+
+Three times eight bits are the 24 of an f32, so the parts add up to it exactly, but for what is below 2**-133. Of the
+nine products of the parts of two numbers the six large ones are made; what is left out is less than 2**-22 of the
+product (Henry, Tang, Heinecke: Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
+Computations, ARITH 2019). An infinite number becomes NaN: its product with a part that is 0 is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.ir import build
+from ragged_dialect.lowering.gpu.contract import fragments
+
+_PAIRS = ((1, 1), (0, 2), (2, 0), (0, 1), (1, 0), (0, 0))
+"""Parts that are multiplied, small products first."""
+
+_HIGH = -(1 << 16)
+"""The bits of an f32 that a bf16 has."""
+
+
+def is_split(element: ir.Type) -> bool:
+    """Whether numbers have parts."""
+    return isinstance(element, ir.F32Type)
+
+
+def short(element: ir.Type) -> ir.Type:
+    """The type of a part."""
+    return ir.BF16Type.get() if is_split(element) else element
+
+
+def count_of(element: ir.Type) -> int:
+    """How many parts a number has."""
+    return 3 if is_split(element) else 1
+
+
+def registers(pair: Sequence[ir.Value], element: ir.Type) -> list[ir.Value]:
+    """A register of a fragment for each part of two numbers of f32, which are rounded to `element`."""
+    if not is_split(element):
+        return [fragments.pack(pair, element)]
+    found: list[ir.Value] = []
+    left = list(pair)
+    for part in range(3):
+        words = [arith.bitcast(ir.IntegerType.get_signless(32), x) for x in left]
+        high = [arith.andi(word, build.constant(word.type, _HIGH)) for word in words]
+        found.append(arith.ori(high[1], arith.shrui(words[0], build.constant(words[0].type, 16))))
+        if part < 2:
+            left = [arith.subf(x, arith.bitcast(x.type, bits)) for x, bits in zip(left, high, strict=True)]
+    return found
+
+
+def multiply(
+    a: Sequence[Sequence[ir.Value]], b: Sequence[Sequence[ir.Value]], sums: Sequence[ir.Value], element: ir.Type
+) -> list[ir.Value]:
+    """Sums of a 16 x 8 fragment and the product of fragments, each of whose parts is given."""
+    for i, j in _PAIRS if is_split(element) else ((0, 0),):
+        sums = fragments.multiply(a[i], b[j], sums, short(element))
+    return list(sums)

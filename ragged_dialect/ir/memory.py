@@ -1,0 +1,33 @@
+"""Buffers between tensors: for what is done by pointers, before bufferization gives tensors their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect.ir.build import Mixed
+
+
+def room(sizes: Sequence[Mixed], element: ir.Type) -> ir.Value:
+    """A new buffer."""
+    static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
+    type_ = ir.MemRefType.get(static, element)
+    return memref.alloc(type_, [size for size in sizes if isinstance(size, ir.Value)], [])
+
+
+def tensor_of(buffer: ir.Value) -> ir.Value:
+    """What is in a buffer of `room` once it is written."""
+    return ir.Operation.create(
+        "bufferization.to_tensor",
+        results=[ir.RankedTensorType.get(buffer.type.shape, buffer.type.element_type)],
+        operands=[buffer],
+        attributes={"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()},
+    ).result
+
+
+def buffer_of(x: ir.Value) -> ir.Value:
+    """The memory of a tensor, without gaps, to read."""
+    type_ = ir.MemRefType.get(x.type.shape, x.type.element_type)
+    return ir.Operation.create(
+        "bufferization.to_buffer", results=[type_], operands=[x], attributes={"read_only": ir.UnitAttr.get()}
+    ).result
