@@ -49,9 +49,9 @@ class RaggedDecomposeAttention(RaggedPass):
     ```
 
     The scores are in memory. Options: `head-dims`, ops stay whose head dims are static and at most this (with a softcap
-    none of f64, and no `ragged.attention_jvp`); `tensor-cores`, of these only `ragged.attention` of f16 or bf16 stays
-    with head dims that are multiples of 16, of f32 three quarters of that at most; `keys-last`, whether the scores have keys in their last dim, as vectors
-    want, or heads, as threads of a GPU do.
+    none of f64, and no `ragged.attention_jvp`); `tensor-cores`, of these only `ragged.attention` stays, of f16 or bf16
+    with head dims that are multiples of 16, and of f32, where they are three quarters of `head-dims` at most;
+    `keys-last`, whether the scores have keys in their last dim, as vectors want, or heads, as threads of a GPU do.
     """
 
     name: ClassVar[str] = "ragged-decompose-attention"
