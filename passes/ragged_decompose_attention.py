@@ -147,7 +147,8 @@ class _Attention:
         self.q, self.k, self.v = self._queries(q), self._widened(k), self._widened(v)
         outer, inner = self.nested
         self.order = f"b{outer}{self.heads}{inner}" if keys_last else f"b{outer}{inner}{self.heads}"
-        self.scores = self._scores()
+        self.unmasked = self._unmasked()
+        self.scores = self._masked(self.unmasked, float("-inf"))
 
     # What is made -------------------------------------------------------------------------------------
 
@@ -188,7 +189,8 @@ class _Attention:
         factor = build.constant(self.wide, self.scale)
         return self._map([(x, dims)], dims, lambda a: arith.mulf(a[0], factor))
 
-    def _scores(self) -> ir.Value:
+    def _unmasked(self) -> ir.Value:
+        """The scores, of keys that a query does not see too."""
         queries = f"bi{self.heads}d"
         scaled = self._scaled(self.q, queries)
         made = self._sum([(scaled, queries), (self.k, "bjhd")], self.order, _product)
@@ -197,7 +199,7 @@ class _Attention:
             made = self._map(
                 [(made, self.order)], self.order, lambda a: arith.mulf(cap, math.tanh(arith.divf(a[0], cap)))
             )
-        return self._masked(made, float("-inf"))
+        return made
 
     def _masked(self, scores: ir.Value, other: float) -> ir.Value:
         """`other` where a query does not see a key."""
@@ -287,7 +289,7 @@ class _Derivative(_Attention):
 
     def _of_scores(self, ins: Sequence[tuple[ir.Value, str]], body: Body) -> ir.Value:
         """Weights times what the body makes of them and of `ins`, and times the derivative of the softcap; 0 where a
-        query does not see a key."""
+        query does not see a key: its own score is finite, so that derivatives of this are none of infinities."""
 
         def whole(a: list[ir.Value]) -> ir.Value:
             made = arith.mulf(a[1], body(a[2:]))
@@ -296,7 +298,7 @@ class _Derivative(_Attention):
             part = arith.divf(a[0], build.constant(self.wide, self.cap))
             return arith.mulf(made, arith.subf(build.constant(self.wide, 1.0), arith.mulf(part, part)))
 
-        both = [(self.scores, self.order), (self.weights, self.order)]
+        both = [(self.unmasked, self.order), (self.weights, self.order)]
         return self._masked(self._map([*both, *ins], self.order, whole), 0.0)
 
 

@@ -11,7 +11,8 @@ class DeviceModel:
 
     Kernels are wrong where a fact of the architecture does not hold, and only slow where a choice does not: those
     that say *estimate* have not been measured on a GPU, those that say *ptxas* by what it makes of the kernels of
-    the schedule programs (registers, spills), those that say *H100* were measured on one. What no field says is computed from these where it is used.
+    the schedule programs (registers, spills), those that say *H100* were measured on one. What no field says is
+    computed from these where it is used.
     """
 
     # The architecture.

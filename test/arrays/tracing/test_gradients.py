@@ -319,6 +319,17 @@ def test_gradient_in_a_jit_function():
     np.testing.assert_allclose(new, w - 0.1 * 2 * x.values.T @ product)
 
 
+@pytest.mark.parametrize("keys", [{"causal": True}, {"window": (0, 0)}])
+def test_second_derivatives_of_softcaps_with_hidden_keys(keys):
+    """No key that is not seen has part in them, whose score is infinite."""
+    x, step = (np.random.default_rng(n).standard_normal((3, 1)) for n in range(2))
+    loss = lambda q: rg.attention(q, q, q, softcap=1.0, **keys).sum()
+    slope = lambda values: rg.grad(loss)(rg.from_lengths(values, [2, 1])).values
+    (second,) = rg.vjp(rg.grad(loss), rg.from_lengths(x, [2, 1]))[1](rg.from_lengths(step, [2, 1]))
+    expected = (slope(x + 1e-6 * step) - slope(x - 1e-6 * step)) / 2e-6
+    np.testing.assert_allclose(second.values, expected, atol=1e-8)
+
+
 def test_second_derivatives():
     x = rg.from_lengths(np.array([0.5, -1.0, 2.0]), [1, 0, 2])
     second = rg.grad(lambda x: rg.grad(lambda x: (np.sin(x) * x).sum())(x).sum())(x)
