@@ -323,8 +323,13 @@ def test_gradient_in_a_jit_function():
 def test_second_derivatives_of_softcaps_with_hidden_keys(keys):
     """No key that is not seen has part in them, whose score is infinite."""
     x, step = (np.random.default_rng(n).standard_normal((3, 1)) for n in range(2))
-    loss = lambda q: rg.attention(q, q, q, softcap=1.0, **keys).sum()
-    slope = lambda values: rg.grad(loss)(rg.from_lengths(values, [2, 1])).values
+
+    def loss(q):
+        return rg.attention(q, q, q, softcap=1.0, **keys).sum()
+
+    def slope(values):
+        return rg.grad(loss)(rg.from_lengths(values, [2, 1])).values
+
     (second,) = rg.vjp(rg.grad(loss), rg.from_lengths(x, [2, 1]))[1](rg.from_lengths(step, [2, 1]))
     expected = (slope(x + 1e-6 * step) - slope(x - 1e-6 * step)) / 2e-6
     np.testing.assert_allclose(second.values, expected, atol=1e-8)
