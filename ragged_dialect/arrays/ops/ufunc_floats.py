@@ -178,22 +178,16 @@ def modf(loop: Loop, x: ir.Value) -> list[ir.Value]:
     return [_zero_signed(loop, fraction, x), whole]
 
 
-_EUCLID = {1: 12, 2: 24, 4: 47, 8: 93}
-"""Most steps of Euclid's algorithm by the bytes of its integers: consecutive Fibonacci numbers."""
-
-
 @register(BODIES, "gcd")
 def gcd(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
-    """The greatest common divisor; 0 of two zeros."""
+    """The greatest common divisor, by Euclid's algorithm; 0 of two zeros."""
     zero = loop.number(0)
-
-    def step(_: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-        high, low = state
-        done = compare("eq", low, zero)
-        return [select(done, high, low), select(done, zero, arith.remsi(high, low))]
-
-    state = [absolute(loop, a), absolute(loop, b)]
-    return absolute(loop, flow.for_loop(_EUCLID[loop.dtype.itemsize], state, step)[0])
+    state = flow.repeat(
+        [absolute(loop, a), absolute(loop, b)],
+        lambda state: compare("ne", state[1], zero),
+        lambda state: [state[1], arith.remsi(*state)],
+    )
+    return absolute(loop, state[0])
 
 
 @register(BODIES, "lcm")
