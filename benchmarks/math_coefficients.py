@@ -78,16 +78,29 @@ def _cos_tail(z: float) -> float:
     return _series(lambda k: (-1) ** k / math.factorial(2 * k), z, 2)
 
 
+def _asin_tail(z: float) -> float:
+    """`(asin(x) / x - 1) / x**2` as a function of `z = x**2`."""
+    return _series(lambda k: math.comb(2 * k, k) / (4**k * (2 * k + 1)), z, 1)
+
+
+def _sinh_tail(z: float) -> float:
+    """`(sinh(x) / x - 1) / x**2` as a function of `z = x**2`."""
+    return _series(lambda k: 1 / math.factorial(2 * k + 1), z, 1)
+
+
 _SQUARE = (math.pi / 4 * 1.001) ** 2
 FITS = (
     Fit("EXP", _exp_tail, (-_LN2_HALF, _LN2_HALF), range(5), lambda x: x * x / max(abs(math.expm1(x)), 1e-9)),
     Fit("EXP2", _exp2_tail, (-0.5005, 0.5005), range(6), lambda x: abs(x) / 2**x),
     Fit("LOG", _log_tail, (2**-0.5 - 1, 2**0.5 - 1), range(8), lambda x: abs(x) ** 3 / max(abs(math.log1p(x)), 1e-9)),
     Fit("ATANH", _atanh_tail, (0, 0.0295), range(4), lambda z: z / 2, single=False),
+    Fit("ATANH_SMALL", lambda z: _series(lambda k: 1 / (2 * k + 1), z, 1), (0, 0.25), range(6), lambda z: z),
     Fit("TANH", _tanh_tail, (0, 0.625**2), range(5), lambda z: z * math.sqrt(z) / max(math.tanh(math.sqrt(z)), 1e-9)),
     Fit("ERF", _erf_tail, (0, 0.9**2), range(7), lambda z: 1 / (1 + _erf_tail(z))),
     Fit("ERFC", lambda a: -math.log(math.erfc(a)), (0.9, 3.95), range(8), lambda a: math.erfc(a) / math.erf(a)),
     Fit("SIN", _sin_tail, (0, _SQUARE), range(3), lambda z: z),
+    Fit("ASIN", _asin_tail, (0, 0.25), range(5), lambda z: z),
+    Fit("SINH", _sinh_tail, (0, 1), range(4), lambda z: z),
     Fit("COS", _cos_tail, (0, _SQUARE), range(3), lambda z: z * z / math.cos(math.sqrt(z))),
 )
 

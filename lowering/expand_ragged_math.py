@@ -9,7 +9,14 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.match import constant_int, enclosing
-from ragged_dialect.lowering import math_erf, math_exponential, math_logarithm, math_remainder, math_trigonometry
+from ragged_dialect.lowering import (
+    math_arcsine,
+    math_erf,
+    math_exponential,
+    math_logarithm,
+    math_remainder,
+    math_trigonometry,
+)
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_library import VECTOR_ISAS, MathLibrary
@@ -27,21 +34,27 @@ _POLYNOMIALS: dict[str, Callable[[Number], Number]] = {
     "math.exp2": math_exponential.exp2,
     "math.expm1": math_exponential.expm1,
     "math.tanh": math_exponential.tanh,
+    "math.sinh": math_exponential.sinh,
+    "math.cosh": math_exponential.cosh,
     "math.log": math_logarithm.log,
     "math.log2": math_logarithm.log2,
     "math.log10": math_logarithm.log10,
     "math.log1p": math_logarithm.log1p,
+    "math.atanh": math_logarithm.atanh,
+    "math.asin": math_arcsine.asin,
+    "math.acos": math_arcsine.acos,
     "math.erf": math_erf.erf,
 }
 _GUARDED: dict[str, Callable[[Number, MathLibrary], Number]] = {
     "math.sin": math_trigonometry.sin,
     "math.cos": math_trigonometry.cos,
+    "math.tan": math_trigonometry.tan,
 }
 # The C name of the f64 function; f32 goes through it where no entry above exists.
 _LIBRARY = {
     name: name.removeprefix("math.")
-    for name in (*_POLYNOMIALS, *_GUARDED, "math.acos", "math.acosh", "math.asin", "math.asinh", "math.atan",
-                 "math.atan2", "math.atanh", "math.cbrt", "math.cosh", "math.erfc", "math.sinh", "math.tan")
+    for name in (*_POLYNOMIALS, *_GUARDED, "math.acosh", "math.asinh", "math.atan", "math.atan2", "math.cbrt",
+                 "math.erfc")
 } | {"math.powf": "pow", "math.fpowi": "pow"}  # fmt: skip
 # LLVM has these natively; f16 and bf16 go through f32, which rounds to the same result.
 _NATIVE = frozenset(("math.ceil", "math.floor", "math.fma", "math.round", "math.roundeven", "math.rsqrt",
@@ -69,8 +82,9 @@ class ExpandRaggedMath(RaggedPass):
     %y = arith.mulf %8, %9 fastmath<contract> : f32
     ```
 
-    f32: exp, exp2, expm1, log, log2, log10, log1p, tanh, erf become straight-line arith ops; sin and
-    cos too, with a library call behind a branch for |x| > 2**20; all at most 2 ulp on the full range.
+    f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, atanh, asin, acos, erf become
+    straight-line arith ops; sin, cos and tan too, with a library call behind a branch for |x| > 2**20;
+    all at most 2 ulp on the full range, tan 4.
     Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a
     call for quotients that have more bits than the type.
     The other functions, and f64, become calls of f64 library functions (`llvm.call`) with vector

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, math
 
 _ORDERED = {"==": arith.CmpFPredicate.OEQ, "<": arith.CmpFPredicate.OLT, "<=": arith.CmpFPredicate.OLE,
             ">": arith.CmpFPredicate.OGT, ">=": arith.CmpFPredicate.OGE}  # fmt: skip
@@ -137,6 +137,10 @@ class Number:
         kind = self.value.type
         width = ir.IntegerType.get_signless(64 if self.is_long else 32)
         return Bits(self.emitter, self.emitter.plain(arith.bitcast, with_element(kind, width), self.value))
+
+    def square_root(self) -> Number:
+        """The square root, rounded once."""
+        return Number(self.emitter, self.emitter.float(math.sqrt, self.value))
 
     def magnitude(self) -> Number:
         """The absolute value, by clearing the sign bit."""

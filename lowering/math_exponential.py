@@ -1,4 +1,4 @@
-"""exp, exp2, expm1 and tanh of f32 in straight-line f32 arithmetic.
+"""exp, exp2, expm1, sinh, cosh and tanh of f32 in straight-line f32 arithmetic.
 
 `exp(x) = 2**n * exp(r)` with `n` the integer next to `x / ln 2`. `n` comes from adding `1.5 * 2**23`
 (plus a bias), which leaves the integer in the low bits of the sum: shifted to the exponent field
@@ -25,6 +25,7 @@ EXP2 = (0.6931472, 0.24022648, 0.055503596, 0.009618503, 0.0013390998, 0.0001532
 EXP2_LONG = tuple(math.log(2) ** k / math.factorial(k) for k in range(1, 14))
 TANH = (-0.3333328, 0.13331406, -0.053736515, 0.020628167, -0.005692296)
 _TANH_SMALL = 0.625
+SINH = (0.16666667, 0.008333311, 0.00019842635, 2.7839255e-06)
 
 
 def _reduce(x: Number, bias: int) -> tuple[Number, Number]:
@@ -110,3 +111,24 @@ def tanh(x: Number) -> Number:
     square = x * x
     small = a * square * square.polynomial(TANH) + a
     return with_sign_of(x.emitter.select(a.compare("<", _TANH_SMALL), small, 1.0 - 2.0 / power), x)
+
+
+def _half_power(a: Number) -> Number:
+    """`e**a / 2` to 1 ulp for a >= 0."""
+    t, r = _reduce(a.at_most(90.0), 253)
+    return _scaled(r * r * r.polynomial(EXP) + r + 1.0, t)
+
+
+def cosh(x: Number) -> Number:
+    """The hyperbolic cosine to 2 ulp."""
+    half = _half_power(x.magnitude())
+    return half + 0.25 / half
+
+
+def sinh(x: Number) -> Number:
+    """Odd polynomial below 1, else `(e**|x| - e**-|x|) / 2`; 2 ulp."""
+    a = x.magnitude()
+    square = x * x
+    small = a * square * square.polynomial(SINH) + a
+    half = _half_power(a)
+    return with_sign_of(x.emitter.select(a.compare("<", 1.0), small, half - 0.25 / half), x)

@@ -1,4 +1,4 @@
-"""log of f32 in f32 arithmetic; log2, log10 and log1p of f32 in f64 arithmetic; straight-line.
+"""log and atanh of f32 in f32 arithmetic; log2, log10 and log1p of f32 in f64 arithmetic; straight-line.
 
 `x = 2**k * m` with m in [sqrt(1/2), sqrt(2)), so that no cancellation happens next to x = 1. The
 polynomials are derived by benchmarks/math_coefficients.py.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ragged_dialect.lowering.math_emitter import Number
+from ragged_dialect.lowering.math_emitter import Number, with_sign_of
 
 _LN2_HIGH = round(math.log(2) * 2**15) / 2**15
 _LN2_LOW = math.log(2) - _LN2_HIGH
@@ -16,6 +16,7 @@ _SQRT_HALF_BITS = 0x3F3504F3
 _SQRT_HALF_BITS_F64 = 0x3FE6A09E667F3BCD
 
 LOG = (0.3333333, -0.2500082, 0.20001242, -0.16623409, 0.1420158, -0.1315961, 0.12762217, -0.07636439)
+ATANH_SMALL = (0.333333, 0.20002605, 0.14221144, 0.118369, 0.05087205, 0.1773585)
 ATANH = (0.6666666563655683, 0.40000337387858464, 0.285371586179802, 0.23585176279448145)
 
 
@@ -77,3 +78,12 @@ def log1p(x: Number) -> Number:
     wide = _wide(exact + 1.0, exact, 1.0, math.log(2))
     result = _special(exact + 1.0, wide).narrow(x.value.type)
     return x.emitter.select(x.compare("==", 0.0), x, result)
+
+
+def atanh(x: Number) -> Number:
+    """Odd polynomial below a half, else `log((1 + |x|) / (1 - |x|)) / 2`; 2 ulp."""
+    a = x.magnitude()
+    square = a * a
+    small = a * square * square.polynomial(ATANH_SMALL) + a
+    large = log((a + 1.0) / (1.0 - a)) * 0.5
+    return with_sign_of(x.emitter.select(a.compare("<", 0.5), small, large), x)

@@ -27,8 +27,9 @@ TAIL = (
     "convert-arith-to-llvm,convert-index-to-llvm,finalize-memref-to-llvm,convert-cf-to-llvm,convert-func-to-llvm,"
     "reconcile-unrealized-casts"
 )
-POLYNOMIALS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "sin", "cos")
-LIBRARY = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cosh", "erfc", "sinh", "tan")
+POLYNOMIALS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "atanh", "asin", "acos",
+               "erf", "sin", "cos", "tan")  # fmt: skip
+LIBRARY = ("acosh", "asinh", "atan", "cbrt", "erfc")
 NATIVE = ("absf", "ceil", "floor", "round", "roundeven", "rsqrt", "sqrt", "trunc")
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
 # Bits of the significand, exponent of the smallest subnormal.
@@ -150,10 +151,15 @@ def worst_ulps(kind: str, got: Array, expected: Array) -> float:
     return math.inf if wrong.any() else float(np.where(finite, error, 0).max())
 
 
+def worst(name: str) -> float:
+    """What a polynomial may be off: tan is a quotient of two."""
+    return 4.0 if name == "tan" else 2.0
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_f32_polynomials(kernels: Kernels, singles: Array, name: str) -> None:
-    limit = 2.0 if name in ("expm1", "sin", "cos", "tanh", "erf") else 1.1
+    limit = 1.1 if name in ("exp", "exp2", "log", "log2", "log10", "log1p") else worst(name)
     assert worst_ulps("f32", kernels(f"{name}_f32", singles), reference(name, singles)) <= limit
 
 
@@ -165,7 +171,7 @@ def unfused() -> Kernels:
 
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_f32_polynomials_without_fma(unfused: Kernels, singles: Array, name: str) -> None:
-    assert worst_ulps("f32", unfused(f"{name}_f32", singles), reference(name, singles)) <= 2.0
+    assert worst_ulps("f32", unfused(f"{name}_f32", singles), reference(name, singles)) <= worst(name)
 
 
 @pytest.mark.slow
@@ -174,7 +180,7 @@ def test_f32_polynomials_on_a_dense_grid(kernels: Kernels, name: str) -> None:
     """One float32 of 101, in blocks."""
     for start in range(0, 2**32, 2**28):
         x = np.arange(start, start + 2**28, 101, dtype=np.uint64).astype(np.uint32).view(np.float32)
-        assert worst_ulps("f32", kernels(f"{name}_f32", x), reference(name, x)) <= 2.0, hex(start)
+        assert worst_ulps("f32", kernels(f"{name}_f32", x), reference(name, x)) <= worst(name), hex(start)
 
 
 @pytest.mark.parametrize("name", LIBRARY)
