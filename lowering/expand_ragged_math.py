@@ -14,6 +14,7 @@ from ragged_dialect.lowering import (
     math_erf,
     math_exponential,
     math_logarithm,
+    math_power,
     math_remainder,
     math_trigonometry,
 )
@@ -45,6 +46,9 @@ _POLYNOMIALS: dict[str, Callable[[Number], Number]] = {
     "math.acos": math_arcsine.acos,
     "math.erf": math_erf.erf,
 }
+_LONG_POLYNOMIALS = tuple(f"math.{name}" for name in "exp exp2 expm1 log log2 log10 log1p sinh cosh tanh".split())
+"""Those that f64 has too."""
+
 _GUARDED: dict[str, Callable[[Number, MathLibrary], Number]] = {
     "math.sin": math_trigonometry.sin,
     "math.cos": math_trigonometry.cos,
@@ -84,10 +88,10 @@ class ExpandRaggedMath(RaggedPass):
 
     f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, atanh, asin, acos, erf become
     straight-line arith ops; sin, cos and tan too, with a library call behind a branch for |x| > 2**20;
-    all at most 2 ulp on the full range, tan 4.
+    powf, by an f64 logarithm; all at most 2 ulp on the full range, tan 4. f64: exp to log1p, sinh, cosh and tanh too, at most 3 ulp.
     Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a
     call for quotients that have more bits than the type.
-    The other functions, and f64, become calls of f64 library functions (`llvm.call`) with vector
+    The other functions, and those of f64, become calls of f64 library functions (`llvm.call`) with vector
     variants from libmvec. f16 and bf16 go through f32. Tests such as isnan become comparisons. Integer
     ops and what LLVM has natively stay.
 
@@ -170,6 +174,8 @@ def _compute(name: str, op: ir.Operation, emitter: Emitter, library: MathLibrary
     kind, width = op.operands[0].type, _width(op)
     if width == 0:
         raise PassFailure(op, f"expected scalars of f16, bf16, f32 or f64 to expand {name}, got {kind}")
+    if name in _LONG_POLYNOMIALS and width == 64:
+        return _POLYNOMIALS[name](emitter.number(op.operands[0])).value
     if width == 64:
         return library.call(_LIBRARY[name], _floats(op, emitter, emitter.f64), emitter.ip, emitter.loc)
     operands = _floats(op, emitter, emitter.f32)
@@ -202,6 +208,8 @@ def _single(name: str, operands: list[ir.Value], emitter: Emitter, library: Math
         return _POLYNOMIALS[name](x).value
     if name in _GUARDED:
         return _GUARDED[name](x, library).value
+    if name == "math.powf":
+        return math_power.power(x, emitter.number(operands[1])).value
     if name in _NATIVE:
         return emitter.plain(getattr(math, name.removeprefix("math.")), *operands)
     wide = [v if v.type == emitter.f64 else emitter.number(v).widen().value for v in operands]

@@ -1,59 +1,114 @@
-"""exp, exp2, expm1, sinh, cosh and tanh of f32 in straight-line f32 arithmetic.
+"""exp, exp2, expm1, sinh, cosh and tanh of f32 and f64 in straight-line arithmetic of their type.
 
-`exp(x) = 2**n * exp(r)` with `n` the integer next to `x / ln 2`. `n` comes from adding `1.5 * 2**23`
+`exp(x) = 2**n * exp(r)` with `n` the integer next to `x / ln 2`. `n` comes from adding `1.5 * 2**23`, or `1.5 * 2**52`
 (plus a bias), which leaves the integer in the low bits of the sum: shifted to the exponent field
-they are the scale, without a float-to-int conversion. The polynomials are derived by
-benchmarks/math_coefficients.py.
+they are the scale, without a float-to-int conversion. The polynomials of f32 are derived by
+benchmarks/math_coefficients.py; those of f64 are Taylor's, whose arguments are at most a half, or 1 for sinh.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from ragged_dialect.lowering.math_emitter import Number, with_sign_of
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.math_emitter import Bits, Number, with_sign_of
 
-_ROUND = 1.5 * 2**23
 _LOG2_E = 1 / math.log(2)
-# 15 bits, so that a product with an integer of up to 9 bits is exact; the rest of ln 2 below it.
-_LN2_HIGH = round(math.log(2) * 2**15) / 2**15
-_LN2_LOW = math.log(2) - _LN2_HIGH
 
 EXP = (0.49999997, 0.16666546, 0.041667435, 0.008366273, 0.0013870716)
 EXP2 = (0.6931472, 0.24022648, 0.055503596, 0.009618503, 0.0013390998, 0.00015327832)
-# Taylor's terms are enough for f64: the argument is at most a half.
-EXP2_LONG = tuple(math.log(2) ** k / math.factorial(k) for k in range(1, 14))
+SINH = (0.16666667, 0.008333311, 0.00019842635, 2.7839255e-06)
 TANH = (-0.3333328, 0.13331406, -0.053736515, 0.020628167, -0.005692296)
 _TANH_SMALL = 0.625
-SINH = (0.16666667, 0.008333311, 0.00019842635, 2.7839255e-06)
+
+
+@dataclass(frozen=True)
+class _Type:
+    """A type of floats: bits of its mantissa, the bias of its exponents, the numbers between which powers of e are
+    neither 0 nor infinite, those of 2 likewise, and polynomials. `split` are the bits of the high part of ln 2, whose
+    product with an integer of the exponent's size is exact."""
+
+    mantissa: int
+    bias: int
+    low: float
+    high: float
+    lowest: float
+    split: int
+    exp: tuple[float, ...]
+    exp2: tuple[float, ...]
+    sinh: tuple[float, ...]
+
+    @property
+    def round(self) -> float:
+        """What is added to leave an integer in the low bits."""
+        return 1.5 * 2**self.mantissa
+
+    @property
+    def ln2(self) -> tuple[float, float]:
+        """The high part of ln 2, and the rest."""
+        high = round(math.log(2) * 2**self.split) / 2**self.split
+        return high, (math.log(2) - high) + _LN2_REST
+
+
+_LN2_REST = 2.3190468138462996e-17
+"""ln 2 less the f64 next to it."""
+
+_SINGLE = _Type(23, 127, -104.0, 89.0, -150.5, 15, EXP, EXP2, SINH)
+_DOUBLE = _Type(
+    52,
+    1023,
+    -746.0,
+    710.0,
+    -1076.0,
+    40,
+    tuple(1 / math.factorial(k) for k in range(2, 14)),
+    tuple(math.log(2) ** k / math.factorial(k) for k in range(1, 14)),
+    tuple(1 / math.factorial(k) for k in range(3, 20, 2)),
+)
+
+
+def _type(x: Number) -> _Type:
+    return _DOUBLE if x.is_long else _SINGLE
 
 
 def _reduce(x: Number, bias: int) -> tuple[Number, Number]:
     """(t, r): `x = n ln 2 + r` with `|r| <= ln(2) / 2`, and `n + bias` in the low bits of t."""
-    t = x * _LOG2_E + (_ROUND + bias)
-    n = t - (_ROUND + bias)
-    return t, x - n * _LN2_HIGH - n * _LN2_LOW
+    own = _type(x)
+    high, low = own.ln2
+    t = x * _LOG2_E + (own.round + bias)
+    n = t - (own.round + bias)
+    return t, x - n * high - n * low
 
 
-def _scaled(p: Number, t: Number) -> Number:
-    """`p * 2**n` for n in [-150, 128], with `n + 254` in the low bits of t.
+def _power(r: Number) -> Number:
+    """`e**r - 1` for `|r| <= ln(2) / 2`."""
+    return r * r * r.polynomial(_type(r).exp) + r
 
-    The scale is split in two factors: alone it is no f32 where the result is subnormal or p < 1
-    and n = 128. Their biased exponents are the two halves of n + 254.
+
+def _scaled(p: Number, sum_of_exponents: Bits) -> Number:
+    """`p * 2**n` for n from that of the least subnormal to 1 above the highest exponent, given n and twice the bias of
+    exponents in the low bits.
+
+    The scale is split in two factors: alone it is no number of the type where the result is subnormal or p < 1
+    and n is above the highest exponent. Their biased exponents are the two halves of the sum.
     """
-    sum_of_exponents = t.bits()
+    mantissa = _type(p).mantissa
     half = sum_of_exponents >> 1
-    return p * (half << 23).as_float() * ((sum_of_exponents - half) << 23).as_float()
+    return p * (half << mantissa).as_float() * ((sum_of_exponents - half) << mantissa).as_float()
 
 
 def exp(x: Number) -> Number:
     """`e**x` to 1 ulp; subnormal results rounded once."""
 
-    def power(x: Number) -> Number:
-        t, r = _reduce(x.at_most(89.0), 254)
-        return _scaled(r * r * r.polynomial(EXP) + r + 1.0, t)
+    own = _type(x)
 
-    return _or_zero(x, -104.0, power)
+    def power(x: Number) -> Number:
+        t, r = _reduce(x.at_most(own.high), 2 * own.bias)
+        return _scaled(_power(r) + 1.0, t.bits())
+
+    return _or_zero(x, own.low, power)
 
 
 def _or_zero(x: Number, low: float, power: Callable[[Number], Number]) -> Number:
@@ -66,48 +121,65 @@ def _or_zero(x: Number, low: float, power: Callable[[Number], Number]) -> Number
 
 def exp_in_range(x: Number) -> Number:
     """`e**x` for x in [-87, 88]: no clamps and a single scale."""
-    t, r = _reduce(x, 127)
-    return (r * r * r.polynomial(EXP) + r + 1.0) * (t.bits() << 23).as_float()
+    own = _type(x)
+    t, r = _reduce(x, own.bias)
+    return (_power(r) + 1.0) * (t.bits() << own.mantissa).as_float()
 
 
 def exp2(x: Number) -> Number:
     """`2**x` to 1 ulp."""
 
-    def power(x: Number) -> Number:
-        x = x.at_most(128.0)
-        t = x + (_ROUND + 254)
-        r = x - (t - (_ROUND + 254))
-        return _scaled(r * r.polynomial(EXP2) + 1.0, t)
+    own = _type(x)
+    rounding = own.round + 2 * own.bias
 
-    return _or_zero(x, -150.5, power)
+    def power(x: Number) -> Number:
+        x = x.at_most(own.bias + 1.0)
+        t = x + rounding
+        r = x - (t - rounding)
+        return _scaled(r * r.polynomial(own.exp2) + 1.0, t.bits())
+
+    return _or_zero(x, own.lowest, power)
+
+
+def exp2_of_long(t: Number, kind: ir.Type) -> Number:
+    """`2**t` of f64 as f32, to 1 ulp."""
+    t = t.at_most(129.0).at_least(-151.0)
+    shifted = t + _DOUBLE.round
+    r = (t - (shifted - _DOUBLE.round)).narrow(kind)
+    return _scaled(r * r.polynomial(EXP2) + 1.0, shifted.bits().low_half() + 2 * _SINGLE.bias)
 
 
 def exp2_at_most_one(x: Number) -> Number:
     """`2**x` for x <= 0, of f32 or f64, 0 where it is below the normal numbers: no clamps but one and a single scale,
     whose exponent is 0 there."""
-    mantissa, bias, terms = (52, 1023, EXP2_LONG) if x.is_long else (23, 127, EXP2)
-    rounding = 1.5 * 2**mantissa + bias
-    x = x.at_least(float(-bias))
+    own = _type(x)
+    rounding = own.round + own.bias
+    x = x.at_least(float(-own.bias))
     t = x + rounding
     r = x - (t - rounding)
-    return (r * r.polynomial(terms) + 1.0) * (t.bits() << mantissa).as_float()
+    return (r * r.polynomial(own.exp2) + 1.0) * (t.bits() << own.mantissa).as_float()
 
 
 def expm1(x: Number) -> Number:
     """`e**x - 1` to 2 ulp; exact where x is too small for the square to count."""
-    t, r = _reduce(x.at_most(89.0).at_least(-18.0), 126)
-    half_scale = (t.bits() << 23).as_float()  # 2**(n - 1): 2**n is infinite for n = 128
-    p = r * r * r.polynomial(EXP) + r
-    result = (half_scale * p + (half_scale - 0.5)) * 2.0
-    return x.emitter.select(x.magnitude().compare("<", 2.0**-25), x, result)
+    own = _type(x)
+    t, r = _reduce(x.at_most(own.high).at_least(-1.0 * (own.mantissa + 3)), own.bias - 1)
+    half_scale = (t.bits() << own.mantissa).as_float()  # 2**(n - 1): 2**n may be infinite
+    result = (half_scale * _power(r) + (half_scale - 0.5)) * 2.0
+    return x.emitter.select(x.magnitude().compare("<", 2.0 ** -(own.mantissa + 2)), x, result)
 
 
 def tanh(x: Number) -> Number:
-    """Odd polynomial below 0.625, else `1 - 2 / (exp(2|x|) + 1)`; 2 ulp."""
-    a = x.magnitude()
-    t, r = _reduce(a.at_most(9.1) * 2.0, 127)
-    scale = (t.bits() << 23).as_float()
-    power = scale * (r * r * r.polynomial(EXP) + r) + (scale + 1.0)
+    """Of f32 an odd polynomial below 0.625, else `1 - 2 / (exp(2|x|) + 1)`; of f64 `e / (e + 2)` with
+    `e = exp(2|x|) - 1`; 3 ulp."""
+    own, a = _type(x), x.magnitude()
+    t, r = _reduce(a.at_most(0.36 * (own.mantissa + 3)) * 2.0, own.bias)
+    scale = (t.bits() << own.mantissa).as_float()
+    if x.is_long:
+        power = scale * _power(r) + (scale - 1.0)
+        found = power / (power + 2.0)
+        return with_sign_of(x.emitter.select(a.compare("<", 2.0**-28), a, found), x)
+    power = scale * _power(r) + (scale + 1.0)
     square = x * x
     small = a * square * square.polynomial(TANH) + a
     return with_sign_of(x.emitter.select(a.compare("<", _TANH_SMALL), small, 1.0 - 2.0 / power), x)
@@ -115,8 +187,9 @@ def tanh(x: Number) -> Number:
 
 def _half_power(a: Number) -> Number:
     """`e**a / 2` to 1 ulp for a >= 0."""
-    t, r = _reduce(a.at_most(90.0), 253)
-    return _scaled(r * r * r.polynomial(EXP) + r + 1.0, t)
+    own = _type(a)
+    t, r = _reduce(a.at_most(own.high + 1.0), 2 * own.bias - 1)
+    return _scaled(_power(r) + 1.0, t.bits())
 
 
 def cosh(x: Number) -> Number:
@@ -129,6 +202,6 @@ def sinh(x: Number) -> Number:
     """Odd polynomial below 1, else `(e**|x| - e**-|x|) / 2`; 2 ulp."""
     a = x.magnitude()
     square = x * x
-    small = a * square * square.polynomial(SINH) + a
+    small = a * square * square.polynomial(_type(x).sinh) + a
     half = _half_power(a)
     return with_sign_of(x.emitter.select(a.compare("<", 1.0), small, half - 0.25 / half), x)

@@ -1,4 +1,5 @@
-"""log and atanh of f32 in f32 arithmetic; log2, log10 and log1p of f32 in f64 arithmetic; straight-line.
+"""log and atanh of f32 in f32 arithmetic; log2, log10 and log1p of f32, and log to log1p of f64, in f64 arithmetic;
+straight-line.
 
 `x = 2**k * m` with m in [sqrt(1/2), sqrt(2)), so that no cancellation happens next to x = 1. The
 polynomials are derived by benchmarks/math_coefficients.py.
@@ -7,6 +8,7 @@ polynomials are derived by benchmarks/math_coefficients.py.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from ragged_dialect.lowering.math_emitter import Number, with_sign_of
 
@@ -16,6 +18,9 @@ _SQRT_HALF_BITS = 0x3F3504F3
 _SQRT_HALF_BITS_F64 = 0x3FE6A09E667F3BCD
 
 LOG = (0.3333333, -0.2500082, 0.20001242, -0.16623409, 0.1420158, -0.1315961, 0.12762217, -0.07636439)
+ATANH_LONG = tuple(2 / (2 * k + 1) for k in range(1, 12))
+"""Taylor's terms of what ATANH approximates."""
+
 ATANH_SMALL = (0.333333, 0.20002605, 0.14221144, 0.118369, 0.05087205, 0.1773585)
 ATANH = (0.6666666563655683, 0.40000337387858464, 0.285371586179802, 0.23585176279448145)
 
@@ -28,8 +33,49 @@ def _special(x: Number, result: Number) -> Number:
     return select(x.compare("<=", 0.0), pole, finite)
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """x = 2**k * (1 + f) of f64, and `rest` such that log(1 + f) is f less that."""
+
+    k: Number
+    f: Number
+    rest: Number
+
+    @staticmethod
+    def of(x: Number) -> _Parts:
+        """Those of a positive number, subnormal ones included."""
+        emitter = x.emitter
+        tiny = x.compare("<", 2.0**-1022)
+        bits = emitter.select(tiny, x * 2.0**54, x).bits()
+        biased = (bits - (_SQRT_HALF_BITS_F64 - (1024 << 52))) >> 52
+        f = (bits - (biased << 52) + (1024 << 52)).as_float() - 1.0
+        bias = emitter.select(tiny, 2.0**52 + 1024 + 54, emitter.number(x.same(2.0**52 + 1024)))
+        s = f / (f + 2.0)
+        square, half = s * s, f * f * 0.5
+        rest = half - s * (half + square * square.polynomial(ATANH_LONG))
+        return _Parts((biased + 0x4330000000000000).as_float() - bias, f, rest)
+
+    def natural(self, more: Number | float = 0.0) -> Number:
+        """The natural logarithm, with `more` added to that of 1 + f."""
+        high = round(math.log(2) * 2**40) / 2**40
+        low = self.k * ((math.log(2) - high) + 2.3190468138462996e-17) + more
+        return self.k * high + (self.f - (self.rest - low))
+
+    def decimal(self) -> Number:
+        """The logarithm to base 10."""
+        high = round(math.log10(2) * 2**40) / 2**40
+        low = self.k * ((math.log10(2) - high) - 2.8037281277851704e-18)
+        return self.k * high + (low + (self.f - self.rest) * math.log10(math.e))
+
+    def binary(self) -> Number:
+        """The logarithm to base 2."""
+        return self.k + (self.f - self.rest) * (1 / math.log(2))
+
+
 def log(x: Number) -> Number:
     """The natural logarithm to 2 ulp, subnormal arguments included."""
+    if x.is_long:
+        return _special(x, _Parts.of(x).natural())
     emitter = x.emitter
     tiny = x.compare("<", 2.0**-126)
     bits = emitter.select(tiny, x * 2.0**23, x).bits()
@@ -61,19 +107,33 @@ def _wide(u: Number, exact: Number | None, scale: float, exponent_scale: float) 
 
 
 def log2(x: Number) -> Number:
-    """The logarithm to base 2 to 1 ulp."""
-    wide = _wide(x.widen(), None, 1 / math.log(2), 1.0)
-    return _special(x, wide.narrow(x.value.type))
+    """The logarithm to base 2 to 1 ulp, of f64 2."""
+    if x.is_long:
+        return _special(x, _Parts.of(x).binary())
+    return log2_of_single(x).narrow(x.value.type)
+
+
+def log2_of_single(x: Number) -> Number:
+    """The logarithm to base 2 of f32 as f64, to 2**-36 of it."""
+    wide = x.widen()
+    return _special(wide, _wide(wide, None, 1 / math.log(2), 1.0))
 
 
 def log10(x: Number) -> Number:
-    """The logarithm to base 10 to 1 ulp."""
+    """The logarithm to base 10 to 1 ulp, of f64 2."""
+    if x.is_long:
+        return _special(x, _Parts.of(x).decimal())
     wide = _wide(x.widen(), None, 1 / math.log(10), math.log10(2))
     return _special(x, wide.narrow(x.value.type))
 
 
 def log1p(x: Number) -> Number:
     """`log(1 + x)` to 1 ulp, with the sign of a zero."""
+    if x.is_long:
+        sum_ = x + 1.0
+        lost = (x - (sum_ - 1.0)) / sum_
+        result = _special(sum_, _Parts.of(sum_).natural(lost))
+        return x.emitter.select(x.compare("==", 0.0), x, result)
     exact = x.widen()
     wide = _wide(exact + 1.0, exact, 1.0, math.log(2))
     result = _special(exact + 1.0, wide).narrow(x.value.type)
