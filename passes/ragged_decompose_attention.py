@@ -48,8 +48,8 @@ class RaggedDecomposeAttention(RaggedPass):
     %o = linalg.generic ins(%w, %v) outs(%zero) …
     ```
 
-    The scores are in memory. Options: `head-dims`, ops stay whose head dims are static and at most this (with a softcap
-    none of f64, and no `ragged.attention_jvp`); `tensor-cores`, of these only `ragged.attention` stays, of f16 or bf16
+    The scores are in memory. Options: `head-dims`, ops stay whose head dims are static and at most this (but no
+    `ragged.attention_jvp`); `tensor-cores`, of these only `ragged.attention` stays, of f16 or bf16
     with head dims that are multiples of 16, and of f32, where they are three quarters of `head-dims` at most;
     `keys-last`, whether the scores have keys in their last dim, as vectors want, or heads, as threads of a GPU do.
     """
@@ -69,8 +69,7 @@ class RaggedDecomposeAttention(RaggedPass):
     def _stays(self, op: ir.Operation) -> bool:
         known = view_of(op, Attention)
         dims = [x.type.shape[3] for x in (known.q, known.v)]
-        long_tanh = known.cap is not None and isinstance(known.q.type.element_type, ir.F64Type)  # a library's, of one
-        kernel = op.name != AttentionJvpOp.OPERATION_NAME and not long_tanh
+        kernel = op.name != AttentionJvpOp.OPERATION_NAME
         if self.tensor_cores:
             element, found = known.q.type.element_type, op.name == AttentionOp.OPERATION_NAME
             most = self.head_dims * 3 // 4 if isinstance(element, ir.F32Type) else self.head_dims
