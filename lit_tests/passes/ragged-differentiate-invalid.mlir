@@ -172,3 +172,43 @@ func.func @branch(%x: tensor<?xf32>, %c: tensor<4xi1>, %n: tensor<4xf32>) -> ten
   } -> tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// -----
+
+// A part of a result says nothing about the rest of it.
+func.func @part(%x: tensor<2xf32>, %i: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error@+1 {{ragged-differentiate: expected a reduction, or an iteration for every element of the result, got map (d0) -> (d0, 1) in 'linalg.generic'}}
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i, 1)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<2xf32>) outs(%i : tensor<2x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+
+// -----
+
+// Neither is the last of several elements a reduction.
+func.func @last(%x: tensor<2x3xf32>, %i: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error@+1 {{ragged-differentiate: expected a reduction, or an iteration for every element of the result, got map (d0, d1) -> (d0) in 'linalg.generic'}}
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<2x3xf32>) outs(%i : tensor<2xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+
+// -----
+
+// A difference from what there is so far changes its sign with every element.
+func.func @alternating(%x: tensor<2x3xf32>, %i: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error@+1 {{ragged-differentiate: expected a reduction by one of arith.addf, arith.subf, arith.maximumf, arith.minimumf, arith.maxnumf, arith.minnumf, arith.mulf, got 'linalg.generic' with another body}}
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<2x3xf32>) outs(%i : tensor<2xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.subf %in, %out : f32
+    linalg.yield %s : f32
+  } -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.iteration import Use
+from ragged_dialect.ir.expressions import affine_value
+from ragged_dialect.ir.match import loop_of
+from ragged_dialect.iteration import Use, expr_uses
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped
+from ragged_dialect.passes.differentiate.scatter import Place, added, flat
 from ragged_dialect.passes.differentiate.values import element_of, empty_like, empty_without, zeros_like
-from ragged_dialect.sources import Source
-from ragged_dialect.types import is_tensor, shape_of, tensor_type
+from ragged_dialect.passes.differentiate.views import storage_of
+from ragged_dialect.types import is_tensor, shape_of
 
 Element = Callable[[list[ir.Value]], ir.Value]
 """A cotangent, of the elements of the inputs and of the result's cotangent."""
@@ -37,11 +41,11 @@ class Adjoint:
         element = self._of_element(number)
         if not is_tensor(like.value.type):
             return self._total(like.value.type, element)
-        loops = _loops(like)
-        ones = [dim for dim, loop in enumerate(loops) if loop is None]
-        if ones:
-            return self._with_ones(number, ones)
-        if any(self._is_padded(like, dim) for dim in range(len(loops))):
+        dims = range(len(like.map.results))
+        kept = _own_dims(like)
+        if len(kept) < len(dims):
+            return self._placed(number, kept)
+        if any(self._is_padded(like, dim) for dim in dims):
             return self._aligned(number)
         return self._swapped(element, like, self._parted(number))
 
@@ -123,10 +127,8 @@ class Adjoint:
         found: list[int] = []
         for k, access in enumerate(everything):
             for dim, loop in enumerate(access.loops):
-                at = own.loops.index(loop) if loop is not None and loop in own.loops else None
-                if at is None or not access.is_partial(dim) or not own.is_partial(at):
-                    continue
-                if access.parents(dim) - own.parents(at) and k not in found:
+                at = [d for d, o in enumerate(own.loops) if o == loop and own.is_partial(d) and access.is_partial(dim)]
+                if any(access.parents(dim) - own.parents(d) for d in at) and k not in found:
                     found.append(k)
         return found
 
@@ -191,38 +193,63 @@ class Adjoint:
         dims = [d for d in shape.layout.dims(axis) if d <= use.dim]
         own = _loops(like)
         sizes = [shapes.dim(like.value, own.index(loop)) for loop in rest]
-        letters = shape.layout.axes[axis][: len(dims)]
-        extents = (*(shape.shape[d] for d in dims), *shapes.static(sizes))
-        made = type(shape)(type(shape.layout).of_axes([letters, *("d" for _ in rest)]), extents)
-        sources = [*(Source(0, d) for d in dims), *(None for _ in rest)]
-        dynamic = [s for s in sizes if not isinstance(s, int)]
-        value = builders.empty([source], tensor_type(made, element_of(like.value.type)), sources, dynamic)
+        others = frozenset(range(shape.rank)) - frozenset(dims)
+        value = empty_without(source, others, element_of(like.value.type), sizes)
         exprs = [ir.AffineDimExpr.get(loop) for loop in (*order, *rest)]
         return Access(value, ir.AffineMap.get(self.rank, 0, exprs))
 
-    # Inputs with an extent of 1 that is read again and again --------------------------------------------
+    # Inputs with dims that no loop of their own goes through -------------------------------------------
 
-    def _with_ones(self, number: int, ones: list[int]) -> ir.Value:
-        """Of an input with dims that no loop indexes: without them, and then with them."""
+    def _placed(self, number: int, kept: Sequence[int]) -> ir.Value:
+        """Of an input that is read at computed indices, or by one loop in several dims: over the loops that it is read
+        by, and then each element where it was read. Several may have been read at one place if loops are added up."""
         like = self.likes[number]
-        kept = [d for d in range(len(like.value.type.shape)) if d not in ones]
+        exprs = list(like.map.results)
+        own = [loop_of(exprs[dim]) for dim in kept]
+        rest = [k for k in range(self.rank) if k not in own and any(expr_uses(expr, k) for expr in exprs)]
+        gone = frozenset(range(len(exprs))) - frozenset(kept)
+        loops = [*own, *rest]
         self.likes[number] = Access(
-            empty_without(like.value, frozenset(ones)),
-            ir.AffineMap.get(self.rank, 0, [like.map.results[d] for d in kept]),
+            empty_without(like.value, gone, more=[self._extent(loop) for loop in rest]),
+            ir.AffineMap.get(self.rank, 0, [ir.AffineDimExpr.get(loop) for loop in loops]),
         )
         made = self.of_input(number)
         self.likes[number] = like
-        return _expanded(made, like.value, ones)
+        if all(isinstance(exprs[dim], ir.AffineConstantExpr) for dim in gone):
+            return _expanded(made, like, kept)
+        place = Place(like.value)
+
+        def position(_: list[ir.Value]) -> ir.Value:
+            point = [loop_index(loops.index(k)) if k in loops else 0 for k in range(self.rank)]
+            return build.to_i64(place.of([build.value(affine_value(expr, point)) for expr in exprs]))
+
+        whole = Access(empty_like(made, build.i64()), ir.AffineMap.get_identity(len(loops)))
+        positions = mapped([Access(made, whole.map)], whole, ["parallel"] * len(loops), position)
+        return added(flat(storage_of(made)), flat(storage_of(positions)), like.value)
+
+    def _extent(self, loop: int) -> build.Mixed:
+        """How far all dense dims go that a loop indexes."""
+        everything = [*self.likes, self.given]
+        uses = self.nest.iteration.dense_uses(loop)
+        dims = [shapes.dim(everything[min(use.operand, len(self.likes))].value, use.dim) for use in uses]
+        return functools.reduce(build.minimum, dims)
 
 
 def _loops(access: Access) -> list[int | None]:
     return [e.position if isinstance(e, ir.AffineDimExpr) else None for e in access.map.results]
 
 
+def _own_dims(access: Access) -> list[int]:
+    """Dims of an operand that a loop goes through which indexes no other one; of several those that are ragged."""
+    loops, layout = _loops(access), shape_of(access.value.type).layout
+    ragged = [not layout.is_plain(dim) for dim in range(len(loops))]
+    return [dim for dim, loop in enumerate(loops) if loop is not None and (ragged[dim] or loops.count(loop) == 1)]
+
+
 def _at_loops(access: Access) -> ir.Value:
-    """The element of an operand, by the indices of its loops."""
-    indices = [build.value(0) if loop is None else loop_index(loop) for loop in _loops(access)]
-    return tensor.extract(access.value, indices)
+    """The element of an operand, by the indices of the loops."""
+    point = [loop_index(loop) for loop in range(access.map.n_dims)]
+    return tensor.extract(access.value, [build.value(affine_value(expr, point)) for expr in access.map.results])
 
 
 def _permuted(x: ir.Value, order: list[int], like: ir.Value) -> ir.Value:
@@ -235,9 +262,18 @@ def _permuted(x: ir.Value, order: list[int], like: ir.Value) -> ir.Value:
     return mapped([Access(x, source)], access, ["parallel"] * rank, lambda e: e[0])
 
 
-def _expanded(x: ir.Value, like: ir.Value, ones: list[int]) -> ir.Value:
-    """The elements of a tensor in the shape of one that has more dims, of extent 1."""
-    rank = len(like.type.shape)
-    source = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in range(rank) if d not in ones])
-    whole = Access(like, ir.AffineMap.get_identity(rank))
-    return mapped([Access(x, source)], whole, ["parallel"] * rank, lambda e: e[0])
+def _expanded(x: ir.Value, like: Access, kept: Sequence[int]) -> ir.Value:
+    """The elements of a tensor at constant indices of the other dims of one that has more, zeros around them."""
+    rank = len(like.map.results)
+    source = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(dim) for dim in kept])
+    whole = Access(like.value, ir.AffineMap.get_identity(rank))
+
+    def body(given: list[ir.Value]) -> ir.Value:
+        (made,) = given
+        for dim, expr in enumerate(like.map.results):
+            if dim not in kept and like.value.type.shape[dim] != 1:
+                here = build.equal(loop_index(dim), build.value(affine_value(expr, [])))
+                made = arith.select(here, made, zeros_like(made))
+        return made
+
+    return mapped([Access(x, source)], whole, ["parallel"] * rank, body)

@@ -17,7 +17,6 @@ from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import expr_uses
-from ragged_dialect.layout import Layout
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.adjoint import Adjoint
@@ -25,9 +24,7 @@ from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
 from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like, empty_without, zeros_like
 from ragged_dialect.passes.differentiate.views import storage_of
-from ragged_dialect.shape import RaggedShape
-from ragged_dialect.sources import Source
-from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 
 def of_gathered(adjoint: Adjoint) -> None:
@@ -149,7 +146,7 @@ def _rows_added(terms: ir.Value, rows: ir.Value, like: ir.Value) -> ir.Value:
     sizes = [shapes.dim(terms, d) for d in features]
     places = builders.group_by(rows, build.value(shapes.dim(like, 0)))
     loops = [ir.AffineDimExpr.get(k) for k in range(rank + 1)]
-    taken = Access(_grouped(places, sizes, wide(element)), ir.AffineMap.get_identity(rank + 1))
+    taken = Access(empty_without(places, frozenset(), wide(element), sizes), ir.AffineMap.get_identity(rank + 1))
 
     def body(given: list[ir.Value]) -> ir.Value:
         at = [build.to_index(given[0]), *(loop_index(d + 1) for d in features)]
@@ -165,12 +162,3 @@ def _rows_added(terms: ir.Value, rows: ir.Value, like: ir.Value) -> ir.Value:
     if DYNAMIC not in like.type.shape[1:] and list(made.type.shape)[1:] == list(like.type.shape)[1:]:
         return shapes.cast(made, like.type)
     return shapes.insert_slice(made, zeros_like(like), [0] * rank, [shapes.dim(made, d) for d in range(rank)])
-
-
-def _grouped(places: ir.Value, sizes: Sequence[build.Mixed], element: ir.Type) -> ir.Value:
-    """An uninitialised tensor with rows of some sizes at groups of places."""
-    shape = shape_of(places.type)
-    layout = Layout((*shape.layout.axes, *("d" for _ in sizes)))
-    type_ = tensor_type(RaggedShape(layout, (*shape.shape, *shapes.static(sizes))), element)
-    sources = [Source(0, 0), Source(0, 1), *(None for _ in sizes)]
-    return builders.empty([places], type_, sources, [s for s in sizes if not isinstance(s, int)])

@@ -41,7 +41,7 @@ def _tangent(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
         return _of_elements(ctx, nest, number, reads)
     names = ("arith.addf", "arith.subf", *_COMBINERS)
     combiner = combiner_of(nest.accumulator(number), nest.yielded(number), names)
-    if combiner is None:
+    if combiner is None or (combiner.name == "arith.subf" and combiner.operands[0] != nest.accumulator(number)):
         wanted = ", ".join(names)
         raise PassFailure(
             nest.op,
@@ -66,6 +66,12 @@ def _of_elements(ctx: Tangents, nest: Nest, number: int, reads: list[Access]) ->
     ins, active = _with_tangents(ctx, own)
     if not active and not nest.gathers(lambda v: ctx.of(v) is not None):
         return None
+    if not nest.computes_once(number):
+        raise PassFailure(
+            nest.op,
+            "ragged-differentiate: expected a reduction, or an iteration for every element of the result, "
+            f"got map {nest.outs[number].map} in '{nest.op.name}'",
+        )
     arguments = [*nest.elements, *(nest.accumulator(number) for _ in reads)]
 
     def body(elements: list[ir.Value]) -> ir.Value:

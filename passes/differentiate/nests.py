@@ -72,6 +72,14 @@ class Nest:
         arguments = list(self.body.arguments)  # linalg.map of some versions has none for outs
         return arguments[len(self.ins) + number]
 
+    def computes_once(self, number: int) -> bool:
+        """Whether every iteration has an element of an out of its own, and every element an iteration."""
+        out = self.outs[number]
+        loops = [e.position if isinstance(e, ir.AffineDimExpr) else None for e in out.map.results]
+        others = [extent for extent, loop in zip(out.value.type.shape, loops, strict=True) if loop is None]
+        own = sorted(loop for loop in loops if loop is not None)
+        return own == list(range(len(self.kinds))) and all(extent == 1 for extent in others)
+
     def reads_out(self, number: int) -> bool:
         """Whether the body reads an element of an out."""
         return len(self.body.arguments) > len(self.ins) and any(True for _ in self.accumulator(number).uses)

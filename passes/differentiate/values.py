@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.ir import build, shapes
+from ragged_dialect.layout import Layout
+from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
 
@@ -29,16 +33,19 @@ def empty_like(x: ir.Value, element: ir.Type | None = None) -> ir.Value:
     return builders.empty([x], made, extents=[tensor.dim(x, build.value(d)) for d in dynamic])
 
 
-def empty_without(x: ir.Value, dims: frozenset[int], element: ir.Type | None = None) -> ir.Value:
-    """An uninitialised tensor with the structure of another without some dims."""
-    shape = shape_of(x.type).reduce(dims)
-    type_ = tensor_type(shape, element or x.type.element_type)
+def empty_without(
+    x: ir.Value, dims: frozenset[int], element: ir.Type | None = None, more: Sequence[build.Mixed] = ()
+) -> ir.Value:
+    """An uninitialised tensor with the structure of another without some dims, and with `more` dense ones behind."""
     kept = [d for d in range(len(x.type.shape)) if d not in dims]
-    if shape.layout.is_dense:
-        return shapes.cast(shapes.empty([shapes.dim(x, d) for d in kept], type_.element_type), type_)
+    shape = shape_of(x.type).reduce(dims)
+    layout = Layout.of_axes([*shape.layout.axes, *("d" for _ in more)])
+    type_ = tensor_type(RaggedShape(layout, (*shape.shape, *shapes.static(more))), element or x.type.element_type)
+    if layout.is_dense:
+        return shapes.cast(shapes.empty([*(shapes.dim(x, d) for d in kept), *more], type_.element_type), type_)
     plain = [shape.layout.is_plain(k) for k in range(len(kept))]
-    sources = [None if own else Source(0, d) for d, own in zip(kept, plain, strict=True)]
-    sizes = [shapes.dim(x, d) for d, own in zip(kept, plain, strict=True) if own]
+    sources = [*(None if own else Source(0, d) for d, own in zip(kept, plain, strict=True)), *(None for _ in more)]
+    sizes = [*(shapes.dim(x, d) for d, own in zip(kept, plain, strict=True) if own), *more]
     return builders.empty([x], type_, sources, [s for s in sizes if not isinstance(s, int)])
 
 

@@ -8,10 +8,10 @@ from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.expressions import affine_value
 from ragged_dialect.lowering.exact_sums import loop_with_sums
 from ragged_dialect.lowering.gpu.kernel.combiner import sums_of
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
-from ragged_dialect.lowering.gpu.kernel.points import affine_value
 from ragged_dialect.lowering.gpu.kernel.slots import keep, load
 from ragged_dialect.lowering.gpu.kernel.thread_loops import conjunction, guarded, is_zero
 from ragged_dialect.lowering.gpu.segmented.merge_path import MergedItems
