@@ -14,10 +14,11 @@ from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import definer, enclosing
 from ragged_dialect.ir.walk import captures
+from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import zeros_like
+from ragged_dialect.passes.differentiate.values import converted, element_of, zeros_like
 from ragged_dialect.passes.differentiate.views import reassembled
 from ragged_dialect.types import is_ragged, is_tensor
 
@@ -259,6 +260,7 @@ def _read(store: ir.Value, number: ir.Value, like: ir.Value) -> ir.Value:
 
 @transposes(scf.ForOp)
 def _(ctx: Cotangents, op: View, given: _Given) -> None:
+    """Backwards. What the iterations capture gets a term from each: short floats are added as float32."""
     loop = _Loop(op)
     captured = _captured(ctx, op)
     likes = [ctx.like(v) for v in captured]
@@ -271,13 +273,13 @@ def _(ctx: Cotangents, op: View, given: _Given) -> None:
         known: ValueMap = {variable: loop.variable(back)}
         pulled = _Pulled(ctx, loop.block, known, list(zip(arguments, starts, strict=True)), state[:carried])
         sums = [
-            arith.addf(total, pulled.of(v, like))
+            arith.addf(total, converted(pulled.of(v, like), total.type))
             for total, v, like in zip(state[carried:], captured, likes, strict=True)
         ]
         pulled.clean()
         return [*pulled.arguments, *sums]
 
-    inits = [*_filled(ctx, op, given), *(zeros_like(like) for like in likes)]
+    inits = [*_filled(ctx, op, given), *(converted(zeros_like(like), wide(element_of(like.type))) for like in likes)]
     found = flow.for_loop(loop.count, inits, body)
     for value, cotangent in zip([*loop.inits, *captured], found, strict=True):
-        ctx.add(value, cotangent)
+        ctx.add(value, converted(cotangent, value.type))

@@ -1,14 +1,16 @@
-"""The rules of `ragged.scan`: the transpose of running sums are those from the other end. Of other kinds what they mean
-is differentiated in their place."""
+"""The rules of `ragged.scan`: the transpose of running sums are those from the other end, short floats added
+as float32. Of other kinds what they mean is differentiated in their place."""
 
 from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
+from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.making import ScanOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import linearizes, transposes
+from ragged_dialect.passes.differentiate.values import converted
 from ragged_dialect.passes.differentiate.views import fitted
 from ragged_dialect.passes.ragged_decompose_scans import decomposed
 from ragged_dialect.traits import has_unit
@@ -30,5 +32,6 @@ def _scan(ctx: Tangents, op: ScanOp) -> ir.Value | None:
 
 @transposes(ScanOp)
 def _transpose(back: Cotangents, op: ScanOp, given: ir.Value) -> None:
-    made = builders.scan(given, op.dim.value, "sum", not has_unit(op, "reverse"))
-    back.add(op.x, fitted(made, back.like(op.x)))
+    terms = converted(given, wide(given.type.element_type))
+    made = builders.scan(terms, op.dim.value, "sum", not has_unit(op, "reverse"))
+    back.add(op.x, fitted(converted(made, given.type), back.like(op.x)))

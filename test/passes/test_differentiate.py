@@ -251,6 +251,32 @@ class TestPrograms:
         assert gradient.dtype == np.float16
         assert gradient.tolist() == [5000]
 
+    @pytest.mark.parametrize("type_", ["f16", "tensor<1xf16>"])
+    def test_half_precision_of_what_a_loop_captures(self, type_: str) -> None:
+        text = f"""
+        func.func @f(%w: {type_}, %x: {type_}, %n: index) -> {type_} {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> ({type_}) {{
+            %b = arith.addf %a, %w : {type_}
+            scf.yield %b : {type_}
+          }}
+          return %y : {type_}
+        }}"""
+        zero, one = (np.full(() if type_ == "f16" else 1, k, np.float16) for k in (0, 1))
+        assert np.all(differentiated(text, arguments="0")(zero, zero, 5000, one) == 5000)
+
+    def test_half_precision_of_running_sums(self) -> None:
+        text = """
+        #j = #ragged.layout<"dr">
+        func.func @f(%x: tensor<?x?xf16, #j>) -> tensor<?x?xf16, #j> {
+          %y = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<?x?xf16, #j>) -> tensor<?x?xf16, #j>
+          return %y : tensor<?x?xf16, #j>
+        }"""
+        ones, offsets = np.ones(5000, np.float16), np.array([0, 5000])
+        gradient, _ = differentiated(text)((ones, offsets), (ones, offsets))
+        np.testing.assert_array_equal(gradient, np.arange(5000, 0, -1).astype(np.float16))
+
     def test_other_structure_is_refused(self) -> None:
         text = """
         #j = #ragged.layout<"dr">
