@@ -104,7 +104,12 @@ class RaggedDifferentiate(RaggedPass):
                     function,
                     f"ragged-differentiate: expected an argument of floats, got argument {word} of type {type_}",
                 )
-        return [int(word) for word in words]
+        numbers = [int(word) for word in words]
+        if len(set(numbers)) != len(numbers):
+            raise PassFailure(
+                function, f"ragged-differentiate: expected different argument numbers, got '{self.arguments}'"
+            )
+        return numbers
 
     def _differentiate(self, function: ir.Operation) -> list[Place]:
         """Make a function one of derivatives; what it takes of what was kept."""

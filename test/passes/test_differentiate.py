@@ -293,6 +293,7 @@ class TestPrograms:
     ("options", "text"),
     [
         ({"function": "g"}, "ragged-differentiate: expected a function among f, got 'g'"),
+        ({"arguments": "0,0"}, "ragged-differentiate: expected different argument numbers, got '0,0'"),
         ({"arguments": "2"}, "ragged-differentiate: expected numbers of arguments below 2, got '2'"),
         (
             {"arguments": "1"},
