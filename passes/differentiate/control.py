@@ -13,8 +13,9 @@ from ragged_dialect._mlir import arith, ir, scf, tensor
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import definer, enclosing
-from ragged_dialect.ir.walk import captures
+from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.ops.attention import wide
+from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
@@ -102,14 +103,39 @@ def _captured(ctx: Cotangents, op: View) -> list[ir.Value]:
 # Calls ---------------------------------------------------------------------------------------------
 
 
+def _callee(call: View) -> str:
+    return ir.FlatSymbolRefAttr(call.operation.attributes["callee"]).value
+
+
+def _body(call: View, table: ir.SymbolTable, name: str) -> ir.Block:
+    """The block of a callee. PassFailure without one, and for a function that calls itself: its ops take the place of
+    the call, which would have no end."""
+    blocks = list(table[name].operation.regions[0].blocks)
+    if len(blocks) != 1:
+        raise PassFailure(
+            call.operation,
+            f"ragged-differentiate: expected a call of a function of one block, got @{name} of {len(blocks)}",
+        )
+    called, left = set[str](), [name]
+    while left:
+        found = {_callee(inner) for inner in find_ops(table[left.pop()], "func.call")} - called
+        called |= found
+        left += found
+    if name in called:
+        raise PassFailure(
+            call.operation,
+            f"ragged-differentiate: expected a call of a function that does not call itself, got @{name}",
+        )
+    return blocks[0]
+
+
 @linearizes("func.call")
 def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
     """Those of the callee's ops, in place of the call."""
     module = op.operation
     while module.name != "builtin.module":
         module = enclosing(module)
-    callee = ir.SymbolTable(module)[ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value].operation
-    block = callee.regions[0].blocks[0]
+    block = _body(op, ir.SymbolTable(module), _callee(op))
     known: ValueMap = dict(zip(block.arguments, op.operation.operands, strict=True))
     ops, results = _replayed(block, known)
     scope = ctx.inside({})
