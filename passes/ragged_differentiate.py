@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect import builders, extensions
+from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import free_symbol
-from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.keeping import Place, worth_keeping
 from ragged_dialect.passes.differentiate.program import has_derivative, jvp, vjp
-from ragged_dialect.types import is_ragged, shape_of
+from ragged_dialect.passes.differentiate.values import assert_like
 
 _MODES = {"vjp": vjp, "jvp": jvp}
 
@@ -125,14 +124,14 @@ class RaggedDifferentiate(RaggedPass):
         with ir.InsertionPoint(end):
             if self.mode == "vjp":
                 for result, cotangent in zip(results, given, strict=True):
-                    _conform(result, cotangent)
+                    assert_like(result, cotangent, self.name)
                 found = vjp(ops, inputs, results, given, block)
                 for place in worth_keeping(ops, found) if self.keep else ():
                     kept.append(place)
                     found = _taken(place.of(ops), block, found)
             else:
                 for value, tangent in zip(inputs, given, strict=True):
-                    _conform(value, tangent)
+                    assert_like(value, tangent, self.name)
                 found = jvp(ops, inputs, given, results)
             ir.Operation.create("func.return", operands=found)
         end.erase()
@@ -156,7 +155,7 @@ def _taken(value: ir.Value, block: ir.Block, gradients: list[ir.Value]) -> list[
     """Take a value from the caller; gradients, of which it may be one."""
     taken = block.add_argument(value.type, definer(value).location)
     value.replace_all_uses_with(taken)
-    _conform(value, taken)
+    assert_like(value, taken, RaggedDifferentiate.name)
     return [taken if gradient == value else gradient for gradient in gradients]
 
 
@@ -172,16 +171,3 @@ def _return_also(function: ir.Operation, places: Sequence[Place]) -> None:
     function.attributes["function_type"] = ir.TypeAttr.get(types)
     if "res_attrs" in function.attributes:
         del function.attributes["res_attrs"]
-
-
-def _conform(value: ir.Value, other: ir.Value) -> None:
-    """Ask for equal lengths of a value and what is given for it."""
-    if not is_ragged(value.type):
-        return
-    layout = shape_of(value.type).layout
-    for axis, letters in enumerate(layout.axes):
-        first = layout.dims(axis)[0]
-        for level, letter in enumerate(letters):
-            if letter in RAGGED:
-                pairs = [(first + k, first + k) for k in range(level + 1)]
-                builders.assert_conform(value, other, pairs, "ragged-differentiate")

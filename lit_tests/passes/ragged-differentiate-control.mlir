@@ -49,3 +49,26 @@ func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
   %y = func.call @g(%x) : (tensor<?xf32>) -> tensor<?xf32>
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// What a loop prints it prints once; what it carries is stored if it has the structure that it starts from.
+// CHECK-LABEL: func.func @f_vjp(
+// CHECK: scf.for
+// CHECK: ragged.print
+// CHECK: scf.for
+// CHECK-NOT: ragged.print
+// CHECK: ragged.assert_conform {{.*}} op = "ragged-differentiate: what scf.for carries"
+// CHECK: tensor.insert_slice
+// CHECK-NOT: ragged.print
+// CHECK: return
+func.func @f(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?xf32>) {
+    ragged.print %a : (tensor<?xf32>) -> ()
+    %b = arith.mulf %a, %a : tensor<?xf32>
+    scf.yield %b : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
+}

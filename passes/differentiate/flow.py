@@ -148,7 +148,7 @@ class Cotangents:
     def like(self, value: ir.Value) -> ir.Value:
         """A value with the type and the structure of a linear one that is not linear itself."""
         while self.is_linear(value):
-            found = self._noted(value)
+            found = self.noted(value)
             op = defining_op(value)
             if found is not None:
                 value = found
@@ -160,9 +160,10 @@ class Cotangents:
                 return value
         return value
 
-    def _noted(self, value: ir.Value) -> ir.Value | None:
+    def noted(self, value: ir.Value) -> ir.Value | None:
+        """What was there with the structure of a linear value when this was made, None where nothing is known."""
         found = self._likes.get(value)
-        return found if found is not None or self._outer is None else self._outer._noted(value)
+        return found if found is not None or self._outer is None else self._outer.noted(value)
 
     def note(self, likes: Iterable[tuple[ir.Value, ir.Value]]) -> None:
         """What has the structure of linear values."""

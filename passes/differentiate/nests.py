@@ -162,7 +162,8 @@ def mapped(ins: Sequence[Access], out: Access, kinds: Sequence[str], body: Body)
 def erase_dead(block: ir.Block) -> None:
     """Erase the ops of a body whose results nothing reads."""
     for op in reversed(list(block.operations)[:-1]):
-        if not any(True for result in op.operation.results for _ in result.uses):
+        results = list(op.operation.results)
+        if results and not any(True for result in results for _ in result.uses):
             op.operation.erase()
 
 

@@ -6,12 +6,24 @@ from collections.abc import Sequence
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import definer
-from ragged_dialect.passes.differentiate import attention, control, linalg, making, scalars, scans, structure, tensors
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.passes.differentiate import (
+    attention,
+    control,
+    linalg,
+    loops,
+    making,
+    scalars,
+    scans,
+    structure,
+    tensors,
+)  # fmt: skip
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
+from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative
 from ragged_dialect.passes.differentiate.values import zeros_like
 
-RULES = (attention, control, linalg, making, scalars, scans, structure, tensors)
+RULES = (attention, control, linalg, loops, making, scalars, scans, structure, tensors)
 """The modules whose import fills the tables."""
 
 
@@ -20,9 +32,11 @@ def jvp(
 ) -> list[ir.Value]:
     """The tangents of results of some ops, given those of values that they are computed of."""
     ctx = Tangents(dict(zip(inputs, tangents, strict=True)))
-    ctx.run(ops, results)
+    made, _ = recorded(ir.InsertionPoint.current.block, lambda: ctx.run(ops, results))
     found = [ctx.of(r) for r in results]
-    return [zeros_like(r) if t is None else t for r, t in zip(results, found, strict=True)]
+    returned = [zeros_like(r) if t is None else t for r, t in zip(results, found, strict=True)]
+    _erase_dead(made, returned)
+    return returned
 
 
 def vjp(
@@ -46,10 +60,18 @@ def vjp(
     back.run(made)
     found = [back.of(p) for p in places]
     gradients = [zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True)]
-    for op in (*reversed(made), *map(definer, places)):
-        if not any(True for result in op.results for _ in result.uses):
-            op.erase()
+    _erase_dead([*map(definer, places), *made], gradients)
     return gradients
+
+
+def _erase_dead(made: Sequence[ir.Operation], results: Sequence[ir.Value]) -> None:
+    """Erase what was made and is not read, in loops too: they compute again what some tangents are not made of."""
+    for op in reversed(made):
+        if not any(r in results or any(True for _ in r.uses) for r in op.results):
+            op.erase()
+            continue
+        for loop in reversed(find_ops(op, "scf.for")):
+            erase_dead(loop.regions[0].blocks[0])
 
 
 def _placeholder(x: ir.Value) -> ir.Value:

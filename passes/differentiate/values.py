@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.layout import Layout
+from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
@@ -64,6 +64,20 @@ def zeros_like(x: ir.Value) -> ir.Value:
 def element_of(type_: ir.Type) -> ir.Type:
     """The type of the numbers of a scalar or tensor."""
     return type_.element_type if isinstance(type_, ir.RankedTensorType) else type_
+
+
+def assert_like(value: ir.Value, other: ir.Value, op: str) -> None:
+    """Ask for equal lengths of two values of one type; `op` is named where they differ."""
+    if not is_tensor(value.type):
+        return
+    layout = shape_of(value.type).layout
+    for dim, letter in enumerate(layout.letters):
+        axis, at = layout.locate(dim)
+        first = layout.dims(axis)[0]
+        if letter in RAGGED:
+            builders.assert_conform(value, other, [(d, d) for d in range(first, first + at + 1)], op)
+        elif value.type.shape[dim] == DYNAMIC and layout.is_plain(dim):
+            builders.assert_conform(value, other, [(dim, dim)], op)
 
 
 def converted(x: ir.Value, type_: ir.Type) -> ir.Value:

@@ -49,6 +49,13 @@ def is_outside(x: ir.Value, region: Op) -> bool:
     return True
 
 
+def values_in(ops: Iterable[Op]) -> list[ir.Value]:
+    """What is defined by some ops and inside them: results, and arguments of blocks."""
+    inside = [op for root in ops for op in ops_in(root)]
+    blocks = [block for op in inside for region in op.regions for block in region.blocks]
+    return [*(r for op in inside for r in op.results), *(a for block in blocks for a in block.arguments)]
+
+
 def captures(ops: Iterable[Op], arguments: Iterable[ir.Value] = ()) -> list[ir.Value]:
     """Values used in some ops and their regions and defined outside, in order of first use.
     `arguments` count as inside."""

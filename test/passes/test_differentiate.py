@@ -227,6 +227,93 @@ class TestPrograms:
             expected = (value(x + step) - value(x - step)) / (2 * step)
             np.testing.assert_allclose(function((x, offsets), count, (np.ones(3), offsets))[0], expected, rtol=1e-6)
 
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("", "scf.yield %q : !x"),
+            (  # in a loop
+                "%z = scf.for %j = %c0 to %c2 step %c1 iter_args(%b = %a) -> (!x) {",
+                "scf.yield %q : !x\n}\nscf.yield %z : !x",
+            ),
+            (  # in a branch
+                "%c = arith.cmpi ult, %i, %n : index\n%z = scf.if %c -> (!x) {",
+                "scf.yield %q : !x\n} else {\nscf.yield %a : !x\n}\nscf.yield %z : !x",
+            ),
+        ],
+    )
+    def test_slices_and_concats_in_loops(self, before: str, after: str) -> None:
+        text = f"""
+        #rows = #ragged.layout<"dr|d">
+        !x = tensor<?x?x4xf64, #rows>
+        !part = tensor<?x?x?xf64, #rows>
+        func.func @f(%x: !x, %n: index) -> !x {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c2 = arith.constant 2 : index
+          %c4 = arith.constant 4 : index
+          %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (!x) {{
+            {before}
+            %s = ragged.slice {"%b" if "%b" in before else "%a"}, %c1, %c4 {{dim = 2}} : (!x, index, index) -> !part
+            %t = ragged.slice {"%b" if "%b" in before else "%a"}, %c0, %c1 {{dim = 2}} : (!x, index, index) -> !part
+            %r = ragged.concat %s, %t {{dim = 2}} : (!part, !part) -> !part
+            %p = tensor.cast %r : !part to !x
+            %q = arith.mulf %p, %p : !x
+            {after}
+          }}
+          return %y : !x
+        }}"""
+        x, offsets = np.random.default_rng(0).standard_normal((3, 4)), np.array([0, 2, 2, 3])
+        count, times = 3, 6 if "iter_args" in before else 3
+        gradient, _ = differentiated(text, arguments="0")((x, offsets), count, (np.ones((3, 4)), offsets))
+        np.testing.assert_allclose(gradient, 2**times * x ** (2**times - 1))
+
+    def test_a_loop_that_carries_other_structures(self) -> None:
+        text = """
+        #j = #ragged.layout<"dr">
+        !x = tensor<?x?xf64, #j>
+        func.func @f(%x: !x, %v: tensor<?xf64>, %n: index) -> (!x, tensor<?xf64>) {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c2 = arith.constant 2 : index
+          %y:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %v) -> (!x, tensor<?xf64>) {
+            %d = tensor.dim %a, %c0 : !x
+            %s = ragged.slice %a, %c1, %d {dim = 0} : (!x, index, index) -> !x
+            %t = ragged.slice %a, %c0, %c1 {dim = 0} : (!x, index, index) -> !x
+            %r = ragged.concat %s, %t {dim = 0} : (!x, !x) -> !x
+            %q = arith.mulf %r, %r : !x
+            %e = tensor.dim %b, %c0 : tensor<?xf64>
+            %h = arith.ceildivui %e, %c2 : index
+            %p = tensor.extract_slice %b[0] [%h] [1] : tensor<?xf64> to tensor<?xf64>
+            %w = arith.mulf %p, %p : tensor<?xf64>
+            scf.yield %q, %w : !x, tensor<?xf64>
+          }
+          return %y#0, %y#1 : !x, tensor<?xf64>
+        }"""
+        what = "ragged-differentiate: what scf.for carries: level "
+        function = differentiated(text, arguments="0,1")
+        x, ones = np.arange(4.0), np.ones(4)
+
+        def call(lengths: list[int], size: int, count: int) -> Any:
+            offsets = np.cumsum([0, *lengths])
+            rolled = np.roll(lengths, -count)
+            end = -(-size // 2**count)
+            return function(
+                (x, offsets), np.arange(1.0, size + 1), count, (ones, np.cumsum([0, *rolled])), np.ones(end)
+            )
+
+        (gradient, _), other = call([2, 2], 1, 2)
+        np.testing.assert_array_equal(gradient, 4 * x**3)
+        np.testing.assert_array_equal(other, [4])
+        assert call([2, 1, 1], 4, 0)[1].tolist() == [1] * 4
+        for lengths, size, count, error in (
+            ([2, 1, 1], 1, 1, "1, component 0: expected length 2, got 1"),
+            ([2, 1, 1], 1, 3, "1, component 0: expected length 2, got 1"),  # the last is as the first
+            ([2, 2], 8, 1, "0: expected 8 components, got 4"),
+            ([2, 2], 8, 2, "0: expected 8 components, got 4"),
+        ):
+            with pytest.raises(RuntimeCheckError, match=what + error):
+                call(lengths, size, count)
+
     def test_a_sign_has_no_derivative(self) -> None:
         text = """
         func.func @f(%x: tensor<5xf64>, %y: tensor<5xf64>) -> tensor<5xf64> {
