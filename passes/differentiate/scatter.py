@@ -15,14 +15,15 @@ from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like
-from ragged_dialect.passes.differentiate.views import reassembled, storage_of
+from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of, without_gaps
 from ragged_dialect.types import dense_type, is_ragged, shape_of
 
 
 class Place:
-    """Where the elements of a tensor are in its storage, as one dim."""
+    """Where the elements of a tensor are in its storage without gaps, as one dim."""
 
     def __init__(self, like: ir.Value) -> None:
+        like = without_gaps(like)
         self.shape = shape_of(like.type)
         self.starts = {
             dim: builders.starts(like, dim) for dim, letter in enumerate(self.shape.layout.letters) if letter in RAGGED
@@ -67,7 +68,8 @@ def flat(x: ir.Value, kept: int = 0) -> ir.Value:
 
 def added(terms: ir.Value, positions: ir.Value, like: ir.Value) -> ir.Value:
     """A tensor like another of sums of terms at positions, short floats added as float32."""
-    sizes = storage_sizes(like)
+    whole = without_gaps(like)
+    sizes = storage_sizes(whole)
     element = element_of(like.type)
     size = build.product(sizes)
     zeros = shapes.fill(build.constant(wide(element), 0), shapes.empty([build.value(size)], wide(element)))
@@ -78,7 +80,7 @@ def added(terms: ir.Value, positions: ir.Value, like: ir.Value) -> ir.Value:
         return [tensor.insert(arith.addf(tensor.extract(state[0], [at]), term), state[0], [at])]
 
     (made,) = flow.for_loop(shapes.dim(terms, 0), [zeros], step)
-    return reassembled(_shaped(converted(made, element), sizes), like)
+    return fitted(reassembled(_shaped(converted(made, element), sizes), whole), like)
 
 
 def _shaped(x: ir.Value, sizes: list[build.Mixed]) -> ir.Value:

@@ -9,11 +9,14 @@ from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.types import is_ragged, shape_of
 
 
+def without_gaps(x: ir.Value) -> ir.Value:
+    """A tensor whose storage has its elements only, in order: of windows a copy."""
+    return builders.compact(x) if shape_of(x.type).layout.has_windows else x
+
+
 def storage_of(x: ir.Value) -> ir.Value:
-    """The elements of a tensor without gaps, in order: its storage, of windows a copy."""
-    if not is_ragged(x.type):
-        return x
-    return builders.values(builders.compact(x) if shape_of(x.type).layout.has_windows else x)
+    """The elements of a tensor without gaps, in order."""
+    return builders.values(without_gaps(x)) if is_ragged(x.type) else x
 
 
 def reassembled(storage: ir.Value, like: ir.Value) -> ir.Value:

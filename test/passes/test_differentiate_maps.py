@@ -11,6 +11,7 @@ from support.run_pass import transform
 from ragged_dialect import compile
 from ragged_dialect.asm.module import print_module
 from ragged_dialect.passes.ragged_differentiate import RaggedDifferentiate
+from ragged_dialect.reference import run
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 COPY = "linalg.yield %a : f64"
@@ -154,3 +155,30 @@ def test_gradients(name: str) -> None:
                 ends.append(float((values(function(*arguments)) * upstream).sum()))
             elements[at] += step
             np.testing.assert_allclose(values(gradient)[at], (ends[0] - ends[1]) / (2 * step), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("body", [COPY, "%v = tensor.extract %x[%b, %i, %k] : !x\nlinalg.yield %v : f64"])
+def test_windows_with_gaps(body: str) -> None:
+    """The gradient has the elements without what lies between them; the elements of component b are read at b + 1."""
+    text = f"""
+    #rows = #ragged.layout<"dw|d">
+    #w = #ragged.layout<"dw">
+    !x = tensor<?x?x3xf64, #rows>
+    !y = tensor<?x?xf64, #w>
+    func.func @f(%x: !x, %o: !y) -> !y {{
+      %c1 = arith.constant 1 : index
+      %y = linalg.generic {{indexing_maps = [affine_map<(b, i) -> (b, i, b + 1)>, affine_map<(b, i) -> (b, i)>],
+                           iterator_types = ["parallel", "parallel"]}} ins(%x : !x) outs(%o : !y) {{
+      ^bb0(%a: f64, %out: f64):
+        %b = linalg.index 0 : index
+        %i = linalg.index 1 : index
+        %k = arith.addi %b, %c1 : index
+        {body}
+      }} -> !y
+      return %y : !y
+    }}"""
+    module = print_module(transform(text, RaggedDifferentiate(function="f", arguments="0")))
+    windows = np.array([1, 4]), np.array([2, 1])
+    upstream = (np.arange(6.0), *windows)
+    ((gradient, *_),) = run(module, "f_vjp", [(np.zeros((6, 3)), *windows), (np.zeros(6), *windows), upstream])
+    np.testing.assert_array_equal(gradient, [[0, 1, 0], [0, 2, 0], [0, 0, 4]])
