@@ -85,6 +85,8 @@ def _flatten(value: object, leaves: list[Leaf], depth: int = 0) -> Tree:
         return Node(dict, tuple(map(Static.of, value)), tuple(_flatten(v, leaves, depth + 1) for v in value.values()))
     if is_list(value):
         return Node(type(value), (), tuple(_flatten(v, leaves, depth + 1) for v in value))
+    if isinstance(value, Static):
+        return value
     if value is None or isinstance(value, _STATIC):
         return Static.of(value)
     leaves.append(value)

@@ -14,7 +14,7 @@ from ragged_dialect.arrays.convert.optional import optional
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, Dense
-from ragged_dialect.arrays.core.tree import flatten, unflatten
+from ragged_dialect.arrays.core.tree import unflatten
 from ragged_dialect.arrays.custom_ops.parameters import (
     Parameter,
     is_float,
@@ -23,15 +23,16 @@ from ragged_dialect.arrays.custom_ops.parameters import (
     without_values,
 )
 from ragged_dialect.arrays.custom_ops.results import Result, Returned
-from ragged_dialect.arrays.tracing.autograd import Context, pulled
+from ragged_dialect.arrays.tracing.autograd import Context, tensor_of
 from ragged_dialect.arrays.tracing.axes import Origin
-from ragged_dialect.arrays.tracing.function import as_tensor, trace_function
+from ragged_dialect.arrays.tracing.function import trace_function
 from ragged_dialect.arrays.tracing.guards import structure_at
 from ragged_dialect.arrays.tracing.jit import JitFunction
+from ragged_dialect.arrays.tracing.keeping import replayed
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
-from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.compiler.extents import Size, extents_of, result_extents
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.locks import once
@@ -50,21 +51,23 @@ class TorchOp:
 
     def __init__(self, name: str, function: Body, taken: Sequence[Parameter], like: Sequence[int] = ()) -> None:
         self.name = name
-        self._function = function
         self._taken = taken
         self._symbol = re.sub(r"\W", "_", name)
-        self._run = JitFunction(lambda *arguments: self._returned(arguments).tensors, (), None, None)
+        self._run = JitFunction(self._replayed, (), None, None)
         self._gradients: dict[tuple[int, ...], TorchOp] = {}
         self._replaced = False
         examples = [parameter.example for parameter in taken]
-        made: list[Returned] = []
+        made: list[tuple[Tape, Returned]] = []
 
         def trace(arguments: list[Tensor]) -> list[Tensor]:
-            made.append(self._returned(arguments))
-            return made[0].tensors
+            tape, _, results = Tape.of(lambda: function(*arguments), arguments)
+            returned = Returned.of(name, unflatten(tape.tree, results), arguments)
+            made.append((tape, returned))
+            return returned.tensors
 
         with trace_function(self._symbol, examples, trace) as traced:
-            self._tree, self._results, self._held = made[0].tree, made[0].results, made[0].held
+            self._tape, returned = made[0]
+            self._tree, self._results, self._held = returned.tree, returned.results, returned.held
             self._dtypes = [_torch_dtype(plan.spec.dtype) for plan in traced.plans]
             self._sources = [source for item in traced.trace.wanted for source in self._sources_of(traced.trace, item)]
             if like:
@@ -114,8 +117,8 @@ class TorchOp:
 
     # The function ----------------------------------------------------------------------------------
 
-    def _returned(self, arguments: Sequence[Tensor]) -> Returned:
-        return Returned.of(self.name, self._function(*arguments), arguments)
+    def _replayed(self, *arguments: Tensor) -> list[Tensor]:
+        return Returned.of(self.name, self._tape(*arguments), arguments).tensors
 
     def _sources_of(self, trace: Trace, item: int | Origin) -> list[int | tuple[int, ...]]:
         """Of an argument of the program: the tensors of a call that it is, or the shapes of an array that the function
@@ -167,7 +170,10 @@ class TorchOp:
         returned: Sequence[ArrayLike] = output if is_list(output) else (output,)
         ctx.numbers = [None if isinstance(x, _torch().Tensor) else x for x in inputs]
         vectors = [part for result in self._floats.values() for part in result.own(inputs, returned)[1:]]
-        ctx.save_for_backward(*(x for x, n in zip(inputs, ctx.numbers, strict=True) if n is None), *vectors)
+        # PyTorch finds what was changed of what is saved; a graph that it compiles has no tensors of its own to save
+        captured = [] if _torch().compiler.is_compiling() else self._tape.captured
+        held = [tensor for leaf in captured if (tensor := tensor_of(leaf)) is not None]
+        ctx.save_for_backward(*(x for x, n in zip(inputs, ctx.numbers, strict=True) if n is None), *vectors, *held)
         self._gradient(self._active(ctx))
 
     def _backward(self, ctx: Context, *cotangents: Dense) -> ArrayLike:
@@ -205,11 +211,8 @@ class TorchOp:
         which = [next(k for k, r in enumerate(self._results) if r.values == number) for number in self._floats]
 
         def gradients(*arguments: Tensor) -> ArrayLike:
-            def run(tensors: list[Tensor]) -> list[ArrayLike]:
-                found, _ = flatten(self._function(*tensors))
-                return [contiguous(as_tensor(tensors[0].trace, found[k])) for k in which]
-
-            return pulled(self.name, run, arguments[:count], active, arguments[count:])
+            given, cotangents = arguments[:count], arguments[count:]
+            return replayed(self.name, self._tape, given, active, chosen=which).pulled(cotangents)
 
         names = [f"cotangent{k}" for k in which]
         examples = [self._example(self._results[k]) for k in which]

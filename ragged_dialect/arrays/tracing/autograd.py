@@ -7,14 +7,14 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import RecordedBuffer, TensorBuffer, buffer_of
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense, library_of, peek
-from ragged_dialect.arrays.core.tree import flatten
-from ragged_dialect.arrays.tracing.derivatives import Recorded, floats
+from ragged_dialect.arrays.tracing.derivatives import floats
 from ragged_dialect.arrays.tracing.function import (
     Call,
     Compiled,
@@ -23,9 +23,10 @@ from ragged_dialect.arrays.tracing.function import (
     build,
     requires_gradient,
 )
-from ragged_dialect.arrays.tracing.keeping import Keeping, keeping, kept_leaf
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec
+from ragged_dialect.arrays.tracing.keeping import Keeping, keeping, kept_leaf, replayed
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec, unchanging
 from ragged_dialect.arrays.tracing.results import is_number, shown
+from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
 
 Context: TypeAlias = Any
@@ -53,10 +54,12 @@ class RecordedProgram:
 
         self._program, _ = build(name, without_gradients(leaves), run, target)
         self.target = self._program.target
-        results, self.tree, self._floats, kept = made[0]
+        results, self._floats, kept, tape = made[0]
+        self.tree = tape.tree
+        self._captured = tape.captured
         self._results = self._program.results[: len(results)]
         self._kept = [x if isinstance(x, int) else None for x in kept]
-        self._pull = _Pull(name, len(leaves), active, self._floats, body, self.target)
+        self._pull = _Pull(name, len(leaves), active, self._floats, tape, self.target)
 
     def __call__(self, leaves: Leaves) -> list[ArrayLike]:
         """The results of a call."""
@@ -79,9 +82,11 @@ class RecordedProgram:
         results += made[: len(self._results)]
         floats = [results[k] for k in self._floats]
         beside = iter(made[len(self._results) :])
-        ctx.save_for_backward(*tensors, *(_tensor(next(beside) if k is None else results[k]) for k in self._kept))
+        held = [tensor for leaf in self._captured if (tensor := tensor_of(leaf)) is not None]
+        kept = [_tensor(next(beside) if k is None else results[k]) for k in self._kept]
+        ctx.save_for_backward(*tensors, *held, *kept)
         ctx.program = self
-        ctx.leaves = [_maker(leaf, leaf.spec) if _of_torch(leaf) else leaf for leaf in leaves]
+        ctx.leaves = [_maker(x, x.spec) if _of_torch(x) else unchanging(x) for x in (*leaves, *self._captured)]
         ctx.results = [_maker(results[k], self._results[k].spec) for k in self._floats]
         return tuple(_tensor(result) for result in floats)
 
@@ -94,17 +99,19 @@ class RecordedProgram:
         # A gradient that has one itself has it by way of the arguments: what is kept depends on them.
         kept = [] if requires_gradient([*leaves, *given]) else [kept_leaf(tensor.detach()) for tensor in saved]
         gradients = dict(zip(self._pull.active, self._pull(*leaves, *given, *kept), strict=True))
-        return [_tensor(gradients[k]) if k in gradients else None for k, x in enumerate(leaves) if _of_torch(x)]
+        of_arguments = leaves[: len(leaves) - len(self._captured)]
+        return [_tensor(gradients[k]) if k in gradients else None for k, x in enumerate(of_arguments) if _of_torch(x)]
 
 
 class _Pull(Function):
-    """Gradients by the active leaves, of all leaves and cotangents, and perhaps of what was kept."""
+    """Gradients by the active ones of some arguments: of these, of what their function held on to, of cotangents, and
+    perhaps of what was kept."""
 
     def __init__(
-        self, name: str, count: int, active: Sequence[int], floats: Sequence[int], body: Traceable, target: str
+        self, name: str, count: int, active: Sequence[int], floats: Sequence[int], tape: Tape, target: str
     ) -> None:
         super().__init__(sys.maxsize, NUMBERS, named=False)
-        self._name, self._count, self.active, self._floats, self._of = name, count, active, floats, body
+        self._name, self._count, self.active, self._floats, self._tape = name, count, active, floats, tape
         self._target = target
 
     def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
@@ -117,26 +124,12 @@ class _Pull(Function):
         return program(call.leaves)
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
-        def run(given: list[Tensor]) -> list[ArrayLike]:
-            results, _ = flatten(self._of(given))
-            return [results[k] for k in self._floats]
-
-        given = self._count + len(self._floats)
-        cotangents, kept = tensors[self._count : given], tensors[given:]
-        return pulled(self._name, run, tensors[: self._count], self.active, cotangents, kept)
-
-
-def pulled(
-    name: str,
-    of: Traceable,
-    given: Sequence[Tensor],
-    active: Sequence[int],
-    cotangents: Sequence[Tensor],
-    kept: Sequence[Tensor] = (),
-) -> list[Tensor]:
-    """The gradients of traced code by some of its arguments, of cotangents of its results, and of what was kept of it.
-    PassError for an operation without a derivative."""
-    return Recorded(name, lambda *arguments: of(list(arguments)), given, active).pulled(cotangents, kept)
+        rest = iter(tensors)
+        arguments, captured, cotangents = (
+            list(islice(rest, count)) for count in (self._count, len(self._tape.captured), len(self._floats))
+        )
+        again = replayed(self._name, self._tape, arguments, self.active, captured, self._floats)
+        return again.pulled(cotangents, list(rest))
 
 
 @functools.cache
@@ -195,6 +188,11 @@ def _tensor(leaf: Leaf) -> ArrayLike:
     if not isinstance(leaf.buffer, TensorBuffer):
         leaf.buffer = TensorBuffer(leaf.buffer.given("torch"))
     return leaf.buffer.tensor
+
+
+def tensor_of(leaf: Leaf) -> Dense | None:
+    """The tensor of an array that a function holds on to, to be saved; None where it is none."""
+    return _tensor(leaf).detach() if _of_torch(leaf) else None
 
 
 def _with_tensor(result: Dense, tensor: Dense) -> ArrayLike:

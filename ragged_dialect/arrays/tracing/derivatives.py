@@ -16,7 +16,7 @@ from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, known, running
 from ragged_dialect.arrays.tracing.wrap import contiguous
-from ragged_dialect.errors import ArgumentError, PassError, TraceError
+from ragged_dialect.errors import ArgumentError, PassError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import Layout
@@ -78,10 +78,10 @@ class Recorded:
     def _roots(self) -> list[ir.Value]:
         return [leaf.root for leaves in self.leaves for leaf in leaves]
 
-    def kept(self, results: Sequence[Tensor]) -> list[Place]:
-        """What of `ops` is worth keeping for gradients, given cotangents of some results. PassError for an operation
+    def kept(self) -> list[Place]:
+        """What of `ops` is worth keeping for gradients, given cotangents of the results. PassError for an operation
         without a derivative."""
-        values = [r.value for r in results]
+        values = [r.value for r in self.results]
 
         def made() -> list[ir.Value]:
             unknown = [_unknown(value) for value in values]
@@ -113,11 +113,6 @@ class Recorded:
         """The gradients where values of the function are kept: for the structures that it makes now, which are those
         that it made then, unless somebody has changed what it is computed of."""
         values = [place.of(self.ops) for place in worth_keeping(self.ops, gradients)]
-        wanted, given = [_described(value) for value in values], [_described(x.value) for x in kept]
-        if wanted != given:
-            expected, got = (" and ".join(found) or "nothing" for found in (wanted, given))
-            text = "a function has to do the same whenever it is traced"
-            raise TraceError(f"{self.op}: expected {expected} to be kept, got {got}: {text}")
         for value, x in zip(values, kept, strict=True):
             whole, made = use_kept(value, x.storage)
             for op in made:
@@ -165,11 +160,6 @@ def _storage_sizes(x: ir.Value) -> list[build.Mixed]:
         else:
             sizes.append(shapes.dim(storage_of(empty_like(x)), axis))
     return sizes
-
-
-def _described(x: ir.Value) -> str:
-    """What values and kept elements of them have in common."""
-    return f"{x.type.element_type} of rank {len(value_shape(x.type).layout.axes)}"
 
 
 def _derived(trace: Trace, op: str, make: Callable[[], list[ir.Value]]) -> list[ir.Value]:

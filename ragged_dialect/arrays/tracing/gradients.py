@@ -6,16 +6,18 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from ragged_dialect.arrays.core.arguments import bind, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.tree import Static, flatten, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
-from ragged_dialect.arrays.tracing.keeping import keeping, kept_leaf
+from ragged_dialect.arrays.tracing.keeping import keeping, kept_leaf, replayed
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, unchanging
+from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import running
+from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.passes.differentiate.values import number_like
 
@@ -107,29 +109,25 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     """The results of a function, and a function from cotangents of these, nested like them, to a tuple with the
     gradient by every argument.
 
-    What the gradients need of the function's values is kept (`kept_bytes`), and so are copies of NumPy arrays among the
-    arguments, which may be written before; the values of ragged arrays, and arrays that the function holds on to, may
-    not. ArgumentError for cotangents of another dtype, layout or shape than the results, and for arguments that are no
-    floats; RuntimeCheckError for other lengths; TraceError for a function that does something else when it is traced
-    again."""
+    What the gradients need of the function's values is kept (`kept_bytes`), and so are copies of dense arrays of NumPy
+    among the arguments and of those that the function holds on to, which may be written before; the values of ragged
+    arrays may not. ArgumentError for cotangents of another dtype, layout or shape than the results, and for arguments
+    that are no floats; RuntimeCheckError for other lengths."""
     _checked("vjp", function)
     leaves, tree = flatten(arguments)
     if any(isinstance(leaf, Tensor) for leaf in leaves):
         recorded = Recorded("vjp", function, arguments, range(len(arguments)))
         return unflatten(recorded.tree, recorded.results), Pullback(lambda given: _pulled(recorded, given), 0)
     recorded = any(getattr(leaf, "requires_grad", False) for leaf in leaves)  # then PyTorch's graph keeps what it needs
-    value, pull = _pulling(Static.of(function), not recorded)
-    results, kept = value(*arguments)
-    own = [_unchanging(leaf) for leaf in leaves]
+    results, kept, taped = _valued(Static.of(function), not recorded)(*arguments)
+    given = [*leaves, *taped.tape.captured]
+    own = [unchanging(x) for x in given]
     size = sum(x.nbytes for x in kept if not isinstance(x, RaggedArray))
-    size += sum(copy.nbytes for copy, leaf in zip(own, leaves, strict=True) if copy is not leaf)
+    copies = [x for x, leaf in zip(own, given, strict=True) if x is not leaf]
+    size += sum((x.array if isinstance(x, DenseLeaf) else x).nbytes for x in copies)
     held = [x if isinstance(x, RaggedArray) else kept_leaf(x) for x in kept]
-    return results, Pullback(lambda given: pull(unflatten(tree, own), given, held), size)
-
-
-def _unchanging(leaf: Nested) -> Nested:
-    """A copy of a NumPy array that somebody may write until its gradient is computed."""
-    return leaf.copy() if type(leaf) is np.ndarray and leaf.flags.writeable else leaf
+    own_arguments, captured = unflatten(tree, own[: len(leaves)]), own[len(leaves) :]
+    return results, Pullback(lambda given: taped.pull(own_arguments, captured, given, held), size)
 
 
 class Pullback:
@@ -158,21 +156,34 @@ def _pulled(recorded: Recorded, given: Nested, kept: Sequence[Nested] = ()) -> t
 
 
 @functools.lru_cache(_CACHED)
-def _pulling(fixed: Static, keeps: bool) -> tuple[JitFunction, JitFunction]:
+def _valued(fixed: Static, keeps: bool) -> JitFunction:
+    """A function with what its gradients need: what is kept, and what computes them."""
     function = _of(fixed)
 
-    def value(*arguments: Nested) -> tuple[Nested, list[Tensor]]:
-        if not keeps:
-            return function(*arguments), []
-        made = keeping("vjp", function, arguments, range(len(arguments)), floats)
+    def value(*arguments: Nested) -> tuple[Nested, list[Tensor], Static]:
+        trace = running("vjp")
+        leaves, tree = flatten(arguments)
+        leaves = [contiguous(as_tensor(trace, x)) for x in leaves]
+        given, numbers = unflatten(tree, leaves), range(len(arguments))
+        made = keeping("vjp", function, given, numbers, floats if keeps else lambda results: [])
         kept = [made.results[x] if isinstance(x, int) else x for x in made.kept]
-        return unflatten(made.tree, made.results), kept
+        return unflatten(made.tape.tree, made.results), kept, Static(_Pulling(made.tape), id(made.tape))
 
-    def pulled(arguments: tuple[Nested, ...], cotangents: Nested, kept: list[Nested]) -> Nested:
-        return _pulled(Recorded("vjp", function, arguments, range(len(arguments))), cotangents, kept)
+    return jit(functools.update_wrapper(value, function))
 
-    pulled.__name__ = "vjp"
-    return jit(functools.update_wrapper(value, function)), jit(pulled)
+
+class _Pulling:
+    """The gradients of a function that was traced, as a jit function."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.pull = jit(self._pull)
+
+    def _pull(
+        self, arguments: tuple[Nested, ...], captured: list[Nested], cotangents: Nested, kept: list[Nested]
+    ) -> Nested:
+        again = replayed("vjp", self.tape, arguments, range(len(arguments)), captured)
+        return _pulled(again, cotangents, kept)
 
 
 def jvp(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nested], /) -> tuple[Nested, Nested]:

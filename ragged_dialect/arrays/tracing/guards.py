@@ -142,3 +142,20 @@ class Fits:
     def prepared(self) -> Callable[[Leaves], None]:
         """Itself."""
         return self
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What a function asked when it was traced, where its arguments are others by number."""
+
+    guard: Guard
+    numbers: tuple[int, ...]
+
+    def __call__(self, leaves: Leaves) -> None:
+        """As of the guard."""
+        self.guard([leaves[number] for number in self.numbers])
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """That of the guard."""
+        ask, numbers = self.guard.prepared(), self.numbers
+        return lambda leaves: ask([leaves[number] for number in numbers])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -10,28 +9,27 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.storage import ArrayLike
-from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
+from ragged_dialect.arrays.core.tree import flatten, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded
-from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf
+from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, running, tracing
 from ragged_dialect.arrays.tracing.wrap import of_value
 from ragged_dialect.narrowing import is_scalar
-from ragged_dialect.passes.differentiate import program
 from ragged_dialect.passes.differentiate.keeping import Place
 from ragged_dialect.passes.differentiate.views import storage_of
 from ragged_dialect.runtime.signature import numpy_dtype
 
 
 class Keeping(NamedTuple):
-    """A function that was traced: its results and their tree, the numbers of those that have cotangents; and what its
-    gradients need not compute again, elements without their structure, or the number of a result."""
+    """A function that was traced: its results, the numbers of those that have cotangents; what its gradients need not
+    compute again, elements without their structure, or the number of a result; and its tape, which they are made of."""
 
     results: list[Tensor]
-    tree: Tree
     wanted: list[int]
     kept: list[Tensor | int]
+    tape: Tape
 
 
 def keeping(
@@ -45,22 +43,35 @@ def keeping(
     that are `chosen`, are computed in other calls. What these need is found in a trace of its own. PassError for an
     operation without a derivative."""
     trace = running(op)
-    ops, nested = program.recorded(trace.block, lambda: function(*arguments))
-    found, tree = flatten(nested)
-    results = [as_tensor(trace, r) for r in found]
-    wanted = chosen(results)
     given, nesting = flatten(tuple(arguments))
-    if len(given) != len(trace.tensors) or any(map(operator.is_not, given, trace.tensors)):
-        return Keeping(results, tree, wanted, [])
-    with tracing(trace.name, trace.leaves[: len(given)], trace.device) as inner:
+    tape, ops, results = Tape.of(lambda: function(*arguments), given)
+    wanted = chosen(results)
+    with tracing(trace.name, trace.leaves, trace.device) as inner:
         with inner.building(), ir.Location.name(op):
-            again = Recorded(op, function, unflatten(nesting, inner.tensors), numbers)
-            places = again.kept([again.results[k] for k in wanted])
+            arguments, captured = unflatten(nesting, inner.tensors[: len(given)]), inner.tensors[len(given) :]
+            again = replayed(op, tape, arguments, numbers, captured, wanted)
+            places = again.kept()
             before = len(again.ops) - len(ops)  # those that make its arguments
-            same = [one.name for one in again.ops[before:]] == [one.name for one in ops]
-            values = [Place(op - before, result).of(ops) for op, result in places] if same else []
+            values = [Place(op - before, result).of(ops) for op, result in places]
     of_results = {results[k].value: k for k in reversed(wanted)}
-    return Keeping(results, tree, wanted, [of_results.get(value, _storage(trace, value)) for value in values])
+    return Keeping(results, wanted, [of_results.get(value, _storage(trace, value)) for value in values], tape)
+
+
+def replayed(
+    op: str,
+    tape: Tape,
+    arguments: Sequence[Nested],
+    numbers: Sequence[int],
+    captured: Sequence[Tensor] = (),
+    chosen: Sequence[int] | None = None,
+) -> Recorded:
+    """A function as it was traced, with its derivatives by some of its arguments; of all its results or of some."""
+
+    def run(*given: Nested) -> Nested:
+        results = tape(*flatten(given)[0], *captured)
+        return results if chosen is None else [flatten(results)[0][k] for k in chosen]
+
+    return Recorded(op, run, arguments, numbers)
 
 
 def _storage(trace: Trace, value: ir.Value) -> Tensor:

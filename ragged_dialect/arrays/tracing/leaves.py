@@ -82,6 +82,15 @@ def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
     return DenseLeaf(leaf.array, made, leaf.tensor)
 
 
+def unchanging(x: ArrayLike) -> ArrayLike:
+    """An argument for a later call, whatever is done to it until then: dense arrays are copied, but for PyTorch's
+    tensors, whose changes its graph finds. Values of ragged arrays are not: those are not to be written."""
+    if isinstance(x, DenseLeaf):
+        array = unchanging(x.array) if x.tensor is None else x.array
+        return x if array is x.array else DenseLeaf(array, x.spec)
+    return x.copy() if storage.library(x) in ("numpy", "cupy") and getattr(x.flags, "writeable", True) else x
+
+
 def is_dense(value: object) -> bool:
     """Whether a value is a dense array of some library."""
     return storage.library(value) is not None

@@ -24,6 +24,7 @@ from ragged_dialect.checks import CHECKED
 from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import ValueMap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lazy import cached_property
@@ -92,8 +93,9 @@ HELD = "expected what requires a gradient as an argument, got an array that the 
 
 class Trace:
     """A function under construction. `leaves` are the arguments of the call that is traced: guards
-    are tried on them at once, so that an error has the place in the traced code. `tensors` are their tracers,
-    `device` is where they are: some layouts of what lies in between are for the CPU.
+    are tried on them at once, so that an error has the place in the traced code. `tensors` are their tracers, `held`
+    those of arrays that the traced code holds on to, `device` is where they are: some layouts of what lies in between
+    are for the CPU.
 
     Arguments of the MLIR function: for every leaf its values or number, then for every nested axis
     that something has asked for its vectors and extents. `wanted` tells which, in order.
@@ -112,6 +114,7 @@ class Trace:
         self.inside_operation = False
         self._structures: dict[Origin, NestedAxis] = {}
         self.tensors: list[Tensor] = []
+        self.held: list[Tensor] = []
         self._captured: dict[int, Tensor] = {}
         self._alive: list[object] = []
         self.reshaped: dict[ir.Value, ir.Value] = {}
@@ -155,6 +158,7 @@ class Trace:
         if found is None:
             self.leaves.append(array)
             found = self._captured[id(array)] = self._argument(len(self.leaves) - 1)
+            self.held.append(found)
         return found
 
     def capture_dense(self, value: Dense | DenseLeaf) -> Tensor:
@@ -333,23 +337,33 @@ class Trace:
         dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
         leaves those which depend on data."""
         ir.Operation.create("func.return", operands=list(results))
-        if self.computed.has_integers:
-            self.guards.append(self.computed)
-        for axis in (*self._structures.values(), *self._prefixes.values()):
-            root = axis.root
-            if root is not axis:
-                for old, new in zip(axis.vectors, root.vectors, strict=True):
-                    old.replace_all_uses_with(new)
+        for old, new in self.unified().items():
+            old.replace_all_uses_with(new)
         inputs = [argument.type for argument in self.block.arguments]
         self.function.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(inputs, [r.type for r in results])
         )
         RaggedInsertChecks(names=True, dense=False).run(self.module.operation)
 
+    def unified(self) -> ValueMap:
+        """The vectors of axes that a guard made equal to others, and these."""
+        axes = [axis for axis in (*self._structures.values(), *self._prefixes.values()) if axis.root is not axis]
+        return {old: new for axis in axes for old, new in zip(axis.vectors, axis.root.vectors, strict=True)}
+
+    @property
+    def asked(self) -> tuple[Guard, ...]:
+        """What is asked of the arguments of calls."""
+        return (*self.guards, *([self.computed] if self.computed.has_integers else []))
+
+    @property
+    def structures(self) -> dict[Origin, NestedAxis]:
+        """The axes of the arguments' structures that something has asked for."""
+        return self._structures
+
     def plan(self, results: Sequence[Result]) -> Plan:
         """What running the function needs beside its program."""
         kinds, captured = tuple(map(kind_of, self.leaves)), tuple(self.captured)
-        return Plan(self.name, self.op, tuple(self.guards), kinds, captured, tuple(self.wanted), tuple(results))
+        return Plan(self.name, self.op, self.asked, kinds, captured, tuple(self.wanted), tuple(results))
 
 
 def known(made: Made) -> Made:

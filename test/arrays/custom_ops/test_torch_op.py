@@ -242,6 +242,28 @@ def test_arrays_that_a_function_holds_on_to() -> None:
     assert set(torch.library.opcheck(pytorch(op), (held, ends)).values()) == {"SUCCESS"}
 
 
+def test_it_does_what_it_did_when_it_was_made() -> None:
+    factor = [2.0]
+    values, offsets = made([2, 1])
+    op = op_of(lambda x: (x * factor[0]).sum(axis=1), rg.from_offsets(values, offsets))
+    factor[0] = 5.0
+    x = values.requires_grad_()
+    result = op(x, offsets)
+    factor[0] = 7.0
+    result.sum().backward()
+    torch.testing.assert_close(result.sum(), 2.0 * values.sum())
+    assert x.grad.tolist() == [2.0] * 3
+
+
+def test_changes_of_what_a_function_holds_on_to_are_noticed() -> None:
+    values, offsets = made([2, 1], 4)
+    weights = torch.arange(4.0, dtype=torch.float64)
+    result = op_of(lambda x: x * weights, rg.from_offsets(values, offsets))(values.requires_grad_(), offsets)[0]
+    weights.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+
+
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [

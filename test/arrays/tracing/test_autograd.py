@@ -122,6 +122,37 @@ def test_changes_in_place_are_noticed() -> None:
         y.backward()
 
 
+def test_gradients_are_those_of_what_was_computed() -> None:
+    """Whatever a function would read of Python by the time of its gradient: it is traced once."""
+    x, held = values(5, 2), [torch.ones(5, 2, dtype=torch.float64)]
+    losses = []
+    for factor in (1.0, 2.0, 3.0):
+        losses.append(rg.jit(lambda x: (x * ragged(held[0]) * factor).sum())(ragged(x)))
+        held[0] = held[0] * 2.0
+    sum(losses).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.full((5, 2), 1.0 + 2.0 * 2.0 + 3.0 * 4.0))
+
+
+@pytest.mark.parametrize("kind", ["dense", "ragged"])
+def test_changes_of_what_a_function_holds_on_to_are_noticed(kind: str) -> None:
+    memory = torch.ones(5, 2, dtype=torch.float64)
+    held = ragged(memory) if kind == "ragged" else memory[:2]
+    y = rg.jit(lambda x: (x * held).sum() if kind == "ragged" else (x @ held).sum())(ragged(values(5, 2)))
+    memory.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_arrays_of_numpy_are_copied() -> None:
+    """Operands, indices and what a function holds on to: PyTorch notices no change of them."""
+    x, w, ids, scale = values(5, 2), np.ones(2), np.array([0, 2]), np.ones(2)
+    y = ((ragged(x) * w)[ids] * 1.0).sum() + rg.jit(lambda x: (x * scale).sum())(rg.from_lengths(x, [5]))
+    for array in (w, ids, scale):
+        array[:] = 1 - array
+    y.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.full((5, 2), 2.0))
+
+
 @pytest.mark.parametrize("function", [lambda x: rg.softmax(x, axis=1).values, lambda x: x.max(axis=1)])
 def test_changes_of_kept_results_are_noticed(function: Any) -> None:
     y = function(ragged(values(5, 2)))
