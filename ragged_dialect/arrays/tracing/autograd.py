@@ -28,6 +28,7 @@ from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_s
 from ragged_dialect.arrays.tracing.results import is_number, shown
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import ArgumentError
 
 Context: TypeAlias = Any
 """What PyTorch keeps of a call for the way back."""
@@ -45,6 +46,7 @@ class RecordedProgram:
     and all where gradients are off, are as without. What the gradients need not compute again is kept beside."""
 
     def __init__(self, name: str, leaves: Leaves, body: Traceable, target: str | None) -> None:
+        self._name = name
         active = [k for k, leaf in enumerate(leaves) if leaf_spec(leaf).library == RECORDED]
         made: list[Keeping] = []
 
@@ -85,6 +87,7 @@ class RecordedProgram:
         held = [tensor for leaf in self._captured if (tensor := tensor_of(leaf)) is not None]
         kept = [_tensor(next(beside) if k is None else results[k]) for k in self._kept]
         ctx.save_for_backward(*tensors, *held, *kept)
+        ctx.saved_as = [_described(tensor) for tensor in (*tensors, *held, *kept)]
         ctx.program = self
         ctx.leaves = [_maker(x, x.spec) if _of_torch(x) else unchanging(x) for x in (*leaves, *self._captured)]
         ctx.results = [_maker(results[k], self._results[k].spec) for k in self._floats]
@@ -92,15 +95,24 @@ class RecordedProgram:
 
     def backward(self, ctx: Context, cotangents: Sequence[Dense]) -> Any:
         """A gradient for every tensor; None for those that need none."""
-        saved = iter(ctx.saved_tensors)
-        # hooks for saved tensors may have others put in their place
-        leaves = [leaf(next(saved).contiguous()) if callable(leaf) else leaf for leaf in ctx.leaves]
+        saved = iter([self._unpacked(x, wanted) for x, wanted in zip(ctx.saved_tensors, ctx.saved_as, strict=True)])
+        leaves = [leaf(next(saved)) if callable(leaf) else leaf for leaf in ctx.leaves]
         given = [make(tensor.contiguous()) for make, tensor in zip(ctx.results, cotangents, strict=True)]
         # A gradient that has one itself has it by way of the arguments: what is kept depends on them.
         kept = [] if requires_gradient([*leaves, *given]) else [kept_leaf(tensor.detach()) for tensor in saved]
         gradients = dict(zip(self._pull.active, self._pull(*leaves, *given, *kept), strict=True))
         of_arguments = leaves[: len(leaves) - len(self._captured)]
         return [_tensor(gradients[k]) if k in gradients else None for k, x in enumerate(of_arguments) if _of_torch(x)]
+
+    def _unpacked(self, tensor: Dense, wanted: str) -> Dense:
+        """A tensor that was saved. Hooks may have put another one in its place: ArgumentError for one of another dtype,
+        shape or device, since the program is for those of the call."""
+        got = _described(tensor)
+        if got != wanted:
+            raise ArgumentError(
+                f"{self._name}: expected a hook to unpack the tensor that was saved, {wanted}, got {got}"
+            )
+        return tensor.contiguous()
 
 
 class _Pull(Function):
@@ -188,6 +200,10 @@ def _tensor(leaf: Leaf) -> ArrayLike:
     if not isinstance(leaf.buffer, TensorBuffer):
         leaf.buffer = TensorBuffer(leaf.buffer.given("torch"))
     return leaf.buffer.tensor
+
+
+def _described(tensor: Dense) -> str:
+    return f"{tensor.dtype} of shape {tuple(tensor.shape)} on {tensor.device}"
 
 
 def tensor_of(leaf: Leaf) -> Dense | None:

@@ -121,7 +121,7 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     recorded = any(getattr(leaf, "requires_grad", False) for leaf in leaves)  # then PyTorch's graph keeps what it needs
     results, kept, taped = _valued(Static.of(function), not recorded)(*arguments)
     given = [*leaves, *taped.tape.captured]
-    own = [unchanging(x) for x in given]
+    own = [x if isinstance(x, RaggedArray) else unchanging(x) for x in given]
     size = sum(x.nbytes for x in kept if not isinstance(x, RaggedArray))
     copies = [x for x, leaf in zip(own, given, strict=True) if x is not leaf]
     size += sum((x.array if isinstance(x, DenseLeaf) else x).nbytes for x in copies)

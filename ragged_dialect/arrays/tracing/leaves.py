@@ -10,6 +10,7 @@ import numpy as np
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.buffer import Buffer
 from ragged_dialect.arrays.core.spec import NUMBERS, DType, Spec, spec
 from ragged_dialect.arrays.core.storage import ArrayLike, Dense
 from ragged_dialect.errors import ArgumentError
@@ -83,11 +84,15 @@ def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
 
 
 def unchanging(x: ArrayLike) -> ArrayLike:
-    """An argument for a later call, whatever is done to it until then: dense arrays are copied, but for PyTorch's
-    tensors, whose changes its graph finds. Values of ragged arrays are not: those are not to be written."""
+    """An argument for a later call, whatever is done to it until then: a copy of an array that somebody may write; of
+    PyTorch's tensors none, whose changes its graph finds."""
     if isinstance(x, DenseLeaf):
         array = unchanging(x.array) if x.tensor is None else x.array
         return x if array is x.array else DenseLeaf(array, x.spec)
+    if isinstance(x, RaggedArray):
+        values = None if type(x.buffer) is not Buffer else x.buffer.array  # others are a program's or PyTorch's
+        own = unchanging(values)
+        return x if own is values else RaggedArray.trusted(Buffer(own), x.axes, x.spec)
     return x.copy() if storage.library(x) in ("numpy", "cupy") and getattr(x.flags, "writeable", True) else x
 
 

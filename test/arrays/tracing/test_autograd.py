@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -145,9 +146,9 @@ def test_changes_of_what_a_function_holds_on_to_are_noticed(kind: str) -> None:
 
 def test_arrays_of_numpy_are_copied() -> None:
     """Operands, indices and what a function holds on to: PyTorch notices no change of them."""
-    x, w, ids, scale = values(5, 2), np.ones(2), np.array([0, 2]), np.ones(2)
-    y = ((ragged(x) * w)[ids] * 1.0).sum() + rg.jit(lambda x: (x * scale).sum())(rg.from_lengths(x, [5]))
-    for array in (w, ids, scale):
+    x, w, ids, scale, rows = values(5, 2), np.ones(2), np.array([0, 2]), np.ones(2), np.ones(5, bool)
+    y = ((ragged(x) * w)[ragged(rows)] * 1.0)[ids].sum() + rg.jit(lambda x: (x * scale).sum())(rg.from_lengths(x, [5]))
+    for array in (w, ids, scale, rows):
         array[:] = 1 - array
     y.backward()
     np.testing.assert_array_equal(x.grad.numpy(), np.full((5, 2), 2.0))
@@ -179,6 +180,23 @@ def test_saved_tensors_may_be_replaced() -> None:
         y = np.exp(ragged(x)).values
         y.sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), np.exp(x.detach().numpy()))
+
+
+@pytest.mark.parametrize(
+    ("other", "got"),
+    [
+        (lambda t: t.half(), "torch.float16 of shape (5, 2) on cpu"),
+        (lambda t: t[:1].clone(), "torch.float64 of shape (1, 2) on cpu"),
+        (lambda t: t.to("meta"), "torch.float64 of shape (5, 2) on meta"),
+    ],
+)
+@pytest.mark.parametrize("function", [np.exp, lambda x: rg.softmax(x, axis=1), rg.jit(lambda x: x * np.tanh(x))])
+def test_saved_tensors_are_replaced_by_what_is_like_them(function: Any, other: Any, got: str) -> None:
+    with torch.autograd.graph.saved_tensors_hooks(other, lambda t: t):
+        y = function(ragged(values(5, 2))).values
+    expected = "expected hooks to give back what was saved, torch.float64 of shape (5, 2) on cpu"
+    with pytest.raises(ArgumentError, match=re.escape(f"{expected}, got {got}")):
+        y.sum().backward()
 
 
 def test_vjp_of_tensors_of_a_graph() -> None:
