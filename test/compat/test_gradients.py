@@ -44,6 +44,8 @@ def test_nested_tensors() -> None:
         assert gradient.tolist() == (2 * part * (part + 1)).tolist()
     with pytest.raises(rg.RuntimeCheckError, match="expected length"):
         (leaf * leaf).backward(torch_nested.nested_tensor(rows(1, 1, 3)))
+    with pytest.raises(rg.ArgumentError, match="backward: expected a nested tensor, got Tensor"):
+        (leaf * leaf).backward(torch.ones(5, 2))  # pyright: ignore[reportArgumentType]
     parts = [part.requires_grad_() for part in rows(1, 2)]
     torch_nested.as_nested_tensor(parts).sum(dim=1).sum().backward()
     assert parts[1].grad.tolist() == np.ones((2, 2)).tolist()

@@ -109,9 +109,7 @@ class RecordedProgram:
         shape or device, since the program is for those of the call."""
         got = _described(tensor)
         if got != wanted:
-            raise ArgumentError(
-                f"{self._name}: expected a hook to unpack the tensor that was saved, {wanted}, got {got}"
-            )
+            raise ArgumentError(f"{self._name}: expected hooks to give back what was saved, {wanted}, got {got}")
         return tensor.contiguous()
 
 

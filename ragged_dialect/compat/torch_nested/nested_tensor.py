@@ -54,9 +54,11 @@ class NestedTensor(Elementwise):
 
     def backward(self, gradient: NestedTensor) -> None:
         """Add the gradients of what the tensor was computed of, given its own. ArgumentError where nothing is
-        recorded; RuntimeCheckError for a gradient of another structure."""
+        recorded, and for what is no nested tensor; RuntimeCheckError for a gradient of another structure."""
         if not self.requires_grad:
             raise ArgumentError("backward: expected a tensor that requires a gradient, got one that does not")
+        if not isinstance(gradient, NestedTensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"backward: expected a nested tensor, got {type(gradient).__name__}")
         conforming = gradient.array + np.zeros_like(self.array.detach())
         self.array.stored.values.backward(conforming.stored.values)
 
