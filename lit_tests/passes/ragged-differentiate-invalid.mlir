@@ -138,18 +138,19 @@ func.func @windows(%x: tensor<?xf32>, %s: tensor<6xi64>, %l: tensor<6xi64>) -> t
 
 #lists = #ragged.layout<"drr">
 
-// Read along two ragged loops, but not along the batch.
-func.func @some(%x: tensor<3x?x?xf32, #lists>, %p: tensor<9x9xf32>) -> tensor<3x?x?xf32, #lists> {
-  %e = ragged.empty %x : (tensor<3x?x?xf32, #lists>) -> tensor<3x?x?xf32, #lists>
-  // expected-error@+1 {{ragged-differentiate: expected a dense operand on all parents of a ragged loop or none, got some}}
-  %y = linalg.generic {indexing_maps = [affine_map<(b, i, k) -> (b, i, k)>, affine_map<(b, i, k) -> (i, k)>, affine_map<(b, i, k) -> (b, i, k)>],
-                       iterator_types = ["parallel", "parallel", "parallel"]}
-    ins(%x, %p : tensor<3x?x?xf32, #lists>, tensor<9x9xf32>) outs(%e : tensor<3x?x?xf32, #lists>) {
+// Read along two ragged loops, but not along the batch, in a sum.
+func.func @some(%x: tensor<3x?x?xf32, #lists>, %p: tensor<9x9xf32>) -> tensor<3xf32> {
+  %zero = arith.constant dense<0.0> : tensor<3xf32>
+  // expected-error@+1 {{ragged-differentiate: expected a dense operand of a reduction on all parents of a ragged loop or none, got some}}
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i, k) -> (b, i, k)>, affine_map<(b, i, k) -> (i, k)>, affine_map<(b, i, k) -> (b)>],
+                       iterator_types = ["parallel", "reduction", "reduction"]}
+    ins(%x, %p : tensor<3x?x?xf32, #lists>, tensor<9x9xf32>) outs(%zero : tensor<3xf32>) {
   ^bb0(%in: f32, %q: f32, %out: f32):
     %m = arith.mulf %in, %q : f32
-    linalg.yield %m : f32
-  } -> tensor<3x?x?xf32, #lists>
-  return %y : tensor<3x?x?xf32, #lists>
+    %a = arith.addf %out, %m : f32
+    linalg.yield %a : f32
+  } -> tensor<3xf32>
+  return %y : tensor<3xf32>
 }
 
 // -----

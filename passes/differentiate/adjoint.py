@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.expressions import affine_value
-from ragged_dialect.ir.match import loop_of
+from ragged_dialect.ir.match import definer, loop_of
 from ragged_dialect.iteration import Use, expr_uses
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents
@@ -22,6 +22,11 @@ from ragged_dialect.types import is_tensor, shape_of
 
 Element = Callable[[list[ir.Value]], ir.Value]
 """A cotangent, of the elements of the inputs and of the result's cotangent."""
+
+
+AT_LOOPS = "ragged.at_loops"
+"""Of an element that a body takes by the indices of loops, which have the extents of the tensor: it is like that of an
+operand."""
 
 
 class Adjoint:
@@ -98,6 +103,13 @@ class Adjoint:
         indices = [known.get(v, v) for v in list(op.operands)[1:]]
         return zeros_like(known[op.result]) if made is None else made, indices
 
+    def of_operand_at(self, number: int, like: ir.Value) -> ir.Value:
+        """The cotangent of a tensor that op `number` of the body takes the element of its loops from."""
+        indices = list(self.nest.body.operations[number].operands)[1:]
+        loops = [ir.AffineDimExpr.get(definer(index).attributes["dim"].value) for index in indices]
+        out = Access(like, ir.AffineMap.get(self.rank, 0, loops))
+        return self._swapped(lambda given: self.gathered(number, given)[0], out, [])
+
     def _scope(self, given: list[ir.Value]) -> tuple[Cotangents, dict[ir.Value, ir.Value]]:
         """The body with its cotangents, and what stands for its values."""
         nest, ctx = self.nest, self.ctx
@@ -162,10 +174,7 @@ class Adjoint:
         order = self._levels(use)
         across = not set(order[:-1]) & set(loops)
         if not across and not set(order) <= set(loops):
-            raise PassFailure(
-                self.nest.op,
-                "ragged-differentiate: expected a dense operand on all parents of a ragged loop or none, got some",
-            )
+            return self._added(number)
         rest = [loop for loop in loops if loop not in order]
         terms = self._swapped(self._of_element(number), self._terms(like, use, order, rest), [])
         sizes = {loop: shapes.dim(like.value, dim) for dim, loop in enumerate(loops)}
@@ -177,6 +186,25 @@ class Adjoint:
             made = builders.to_padded(terms, build.constant(element_of(terms.type), 0), maxima)
             shown = [*order, *rest]
         return _permuted(made, [shown.index(loop) for loop in loops], like.value)
+
+    def _added(self, number: int) -> ir.Value:
+        """Of a dense input on some parents of a ragged loop, whose elements are of no structure: one by one."""
+        like, out = self.likes[number], self.nest.outs[0]
+        if self.nest.reduces or not out.map.is_permutation:
+            raise PassFailure(
+                self.nest.op,
+                "ragged-differentiate: expected a dense operand of a reduction on all parents of a ragged loop or none,"
+                " got some",
+            )
+        place, loops = Place(like.value), [loop for loop in _loops(like) if loop is not None]
+
+        def over_loops(element: ir.Type, body: Element) -> ir.Value:
+            made = Access(empty_like(out.value, element), out.map)
+            return flat(storage_of(mapped([*self.likes, self.given], made, self.nest.kinds, body)))
+
+        terms = over_loops(element_of(like.value.type), self._of_element(number))
+        positions = over_loops(build.i64(), lambda given: build.to_i64(place.of([loop_index(loop) for loop in loops])))
+        return added(terms, positions, like.value)
 
     def _levels(self, use: Use) -> list[int]:
         """The loops of the levels of an axis, down to a ragged one."""
@@ -249,7 +277,10 @@ def _own_dims(access: Access) -> list[int]:
 def _at_loops(access: Access) -> ir.Value:
     """The element of an operand, by the indices of the loops."""
     point = [loop_index(loop) for loop in range(access.map.n_dims)]
-    return tensor.extract(access.value, [build.value(affine_value(expr, point)) for expr in access.map.results])
+    made = tensor.extract(access.value, [build.value(affine_value(expr, point)) for expr in access.map.results])
+    if None not in _loops(access):
+        definer(made).attributes[AT_LOOPS] = ir.UnitAttr.get()
+    return made
 
 
 def _permuted(x: ir.Value, order: list[int], like: ir.Value) -> ir.Value:

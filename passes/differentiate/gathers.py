@@ -19,7 +19,7 @@ from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.differentiate.adjoint import Adjoint
+from ragged_dialect.passes.differentiate.adjoint import AT_LOOPS, Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
 from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like, empty_without, zeros_like
@@ -51,6 +51,8 @@ def _scattered(adjoint: Adjoint, value: ir.Value) -> None:
 def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
     """The cotangent of a tensor from one gather of a body."""
     nest = adjoint.nest
+    if AT_LOOPS in nest.body.operations[number].attributes:
+        return adjoint.of_operand_at(number, like)
     if nest.reduces or not nest.outs[0].map.is_permutation:
         raise PassFailure(
             nest.op, f"ragged-differentiate: expected a gather without a reduction, got one in '{nest.op.name}'"

@@ -6,7 +6,6 @@ import math
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import reshape, squeeze, unsqueeze
 from ragged_dialect.arrays.ops.contract import contract
@@ -151,7 +150,7 @@ def attention(
     that are no multiple of those of k and v, and for masks of other layouts; RuntimeCheckError for lengths and extents
     that differ."""
     if is_dense(mask):
-        rank = storage.take(mask).ndim  # the extents that reach the longest components change with every batch
+        rank = mask.ndim  # the extents that reach the longest components change with every batch
         mask = dense_leaf(mask, frozenset({rank - 1, rank - 2, *((0,) if rank == 4 else ())}))
     return _attention(q, k, v, mask, causal=causal, scale=scale, window=window, softcap=softcap, return_lse=return_lse)
 

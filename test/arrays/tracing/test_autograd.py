@@ -42,6 +42,8 @@ QUICK: dict[str, Any] = {
     "softmax": lambda x, w: rg.softmax(ragged(x), axis=1).values,
     "jit": lambda x, w: dense(layer(ragged(x), w)),
     "window": lambda x, w: (ragged(x)[:, 1:] * 2.0).values,
+    "pairs": lambda x, w: rg.einsum("bid,bjd->bij", ragged(x), ragged(x * 2.0)).values,
+    "positions": lambda x, w: rg.attention(ragged(x), ragged(x), ragged(x), mask=w.T @ w).values,
 }
 
 SLOW: dict[str, Any] = {
@@ -55,6 +57,7 @@ SLOW: dict[str, Any] = {
     "some components": lambda x, w: (ragged(x)[::2] * ragged(x)[::2]).values,
     "total": lambda x, w: (ragged(x) ** 2.0).sum(),
     "attention": lambda x, w: rg.attention(ragged(x), ragged(x), ragged(x)).values,
+    "biases": lambda x, w: rg.attention(*[ragged(x)[..., None]] * 3, mask=w[:, :, None, None] * w[0]).values,
     "cumsum": lambda x, w: rg.cumsum(ragged(x) * ragged(x), axis=1).values,
     "no component": lambda x, w: (rg.from_lengths(x[:0], [0, 0]) * w[:, 0]).sum(axis=1),
 }

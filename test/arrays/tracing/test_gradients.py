@@ -410,3 +410,16 @@ def test_an_operation_without_a_derivative_is_named():
     x = rg.from_lengths(np.arange(3.0), [1, 2])
     with pytest.raises(PassError, match=r"grad: expected 'ragged\.reduce_across' of kind sum"):
         rg.grad(lambda x: x.prod(axis=0).sum())(x)
+
+
+@pytest.mark.parametrize(
+    "shape", [(2, 3, 4, 4), (2, 1, 4, 4), (1, 3, 4, 4), (1, 1, 4, 4), (3, 4, 4), (4, 4), (2, 1, 1, 4), (1, 1, 1, 4)]
+)
+def test_masks_that_broadcast(shape: tuple[int, ...]) -> None:
+    """Their gradients are sums of those of a mask that does not."""
+    rng = np.random.default_rng(0)
+    x, mask = rg.from_lengths(rng.random((6, 3, 5)), [2, 4]), rng.random(shape)
+    gradient = rg.grad(lambda m: (rg.attention(x, x, x, mask=m) ** 2.0).sum())
+    whole = np.asarray(gradient(np.broadcast_to(mask, (2, 3, 4, 4)).copy()))
+    axes = tuple(dim for dim, extent in enumerate((1,) * (4 - len(shape)) + shape) if extent == 1)
+    np.testing.assert_allclose(gradient(mask), whole.sum(axis=axes, keepdims=True).reshape(shape), atol=1e-14)
