@@ -18,6 +18,19 @@ BODIES: dict[str, Body] = {}
 """Bodies by the ufunc's name."""
 
 
+def _bits(dtype: DType) -> DType:
+    return np.dtype(f"i{dtype.itemsize}")
+
+
+def _as_bits(loop: Loop, x: ir.Value) -> ir.Value:
+    return arith.bitcast(element_type(_bits(loop.dtype)), x)
+
+
+def _of_bits(loop: Loop, bits: ir.Value) -> ir.Value:
+    """A float, which has no derivative."""
+    return arith.bitcast(element_type(loop.dtype), bits)
+
+
 @register(BODIES, "power")
 def power(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """a to the b; integers to a negative power give what 1 / a would, without the remainder; of 0 that is 0."""
@@ -38,7 +51,7 @@ def ldexp(loop: Loop, x: ir.Value, exponent: ir.Value) -> ir.Value:
         step = arith.minsi(most, arith.maxsi(low, exponent))
         exponent = arith.subi(exponent, step)
         raw = arith.shli(arith.addi(convert(step, given, bits), constant(bits, bias)), constant(bits, mantissa))
-        x = arith.mulf(x, arith.bitcast(element_type(loop.dtype), raw))
+        x = arith.mulf(x, _of_bits(loop, raw))
     return x
 
 
@@ -198,24 +211,17 @@ def lcm(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     return arith.muli(part, absolute(loop, b))
 
 
-def _bits(dtype: DType) -> DType:
-    return np.dtype(f"i{dtype.itemsize}")
-
-
-def _as_bits(loop: Loop, x: ir.Value) -> ir.Value:
-    return arith.bitcast(element_type(_bits(loop.dtype)), x)
-
-
 @register(BODIES, "nextafter")
 def nextafter(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
-    """The next float after a towards b."""
+    """The next float after a towards b, with the derivative of a: the step is a sum where that is as exact."""
     zero, bits = loop.number(0), _bits(loop.dtype)
     up = compare("gt", b, a)
     grows = compare("eq", arith.extui(element_type(bits), up), arith.extui(element_type(bits), compare("gt", a, zero)))
     moved = arith.addi(_as_bits(loop, a), select(grows, constant(bits, 1), constant(bits, -1)))
-    found = arith.bitcast(element_type(loop.dtype), moved)
-    least = arith.bitcast(element_type(loop.dtype), constant(bits, 1))
+    found, least = _of_bits(loop, moved), _of_bits(loop, constant(bits, 1))
     found = select(compare("eq", a, zero), create("math.copysign", least, b), found)
+    summed = arith.addf(a, arith.subf(found, _of_bits(loop, _as_bits(loop, a))))
+    found = select(compare("eq", summed, select(compare("eq", found, zero), least, found)), summed, found)
     found = select(compare("eq", a, b), b, found)
     nan = arith.ori(compare("ne", a, a), compare("ne", b, b))
     return select(nan, arith.addf(a, b), found)
@@ -225,7 +231,7 @@ def nextafter(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
 def spacing(loop: Loop, x: ir.Value) -> ir.Value:
     """The distance to the next float away from 0, with the sign of x; of a float16 to the next above, as NumPy's. nan
     for infinities."""
-    up = infinity(loop.dtype, 1)
+    up, x = infinity(loop.dtype, 1), _of_bits(loop, _as_bits(loop, x))
     if loop.dtype == np.float16:
         away = up
     else:
@@ -236,7 +242,8 @@ def spacing(loop: Loop, x: ir.Value) -> ir.Value:
 @register(BODIES, "frexp")
 @in_single
 def frexp(loop: Loop, x: ir.Value) -> list[ir.Value]:
-    """Mantissa in [0.5, 1) and exponent (int32): x is the mantissa times 2 to the exponent."""
+    """Mantissa in [0.5, 1) and exponent (int32): x is the mantissa times 2 to the exponent. It is multiplied by two
+    powers, which are normal numbers, so that the mantissa has a derivative."""
     mantissa_bits = int(np.finfo(loop.dtype).nmant)
     bits = _bits(loop.dtype)
     bias = 2 ** (8 * loop.dtype.itemsize - mantissa_bits - 2) - 1
@@ -244,13 +251,13 @@ def frexp(loop: Loop, x: ir.Value) -> list[ir.Value]:
     shift = constant(bits, mantissa_bits)
     tiny = compare("lt", create("math.absf", x), loop.number(float(np.finfo(loop.dtype).tiny)))
     scaled = select(tiny, arith.mulf(x, loop.number(2.0**mantissa_bits)), x)
-    raw = _as_bits(loop, scaled)
-    exponent = arith.andi(arith.shrsi(raw, shift), constant(bits, field))
+    exponent = arith.andi(arith.shrsi(_as_bits(loop, scaled), shift), constant(bits, field))
     exponent = arith.subi(exponent, constant(bits, bias - 1))
+    half = arith.shrsi(exponent, constant(bits, 1))
+    mantissa = scaled
+    for part in (half, arith.subi(exponent, half)):
+        mantissa = arith.mulf(mantissa, _of_bits(loop, arith.shli(arith.subi(constant(bits, bias), part), shift)))
     exponent = select(tiny, arith.subi(exponent, shift), exponent)
-    cleared = arith.andi(raw, constant(bits, ~(field << mantissa_bits)))
-    half = arith.ori(cleared, constant(bits, (bias - 1) << mantissa_bits))
-    mantissa = arith.bitcast(element_type(loop.dtype), half)
     plain = arith.andi(compare("lt", create("math.absf", x), infinity(loop.dtype, 1)), compare("ne", x, loop.number(0)))
     narrow = convert(exponent, bits, np.dtype(np.int32))
     return [select(plain, mantissa, x), select(plain, narrow, constant(np.dtype(np.int32), 0))]

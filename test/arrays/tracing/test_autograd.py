@@ -57,7 +57,7 @@ SLOW: dict[str, Any] = {
     "some components": lambda x, w: (ragged(x)[::2] * ragged(x)[::2]).values,
     "total": lambda x, w: (ragged(x) ** 2.0).sum(),
     "attention": lambda x, w: rg.attention(ragged(x), ragged(x), ragged(x)).values,
-    "biases": lambda x, w: rg.attention(*[ragged(x)[..., None]] * 3, mask=w[:, :, None, None] * w[0]).values,
+    "biases": lambda x, w: rg.attention(*[ragged(x)[..., None]] * 3, mask=w[:, :, None] * w[0]).values,
     "cumsum": lambda x, w: rg.cumsum(ragged(x) * ragged(x), axis=1).values,
     "no component": lambda x, w: (rg.from_lengths(x[:0], [0, 0]) * w[:, 0]).sum(axis=1),
 }

@@ -1,6 +1,7 @@
 """Gradients of functions of arrays: against differences, against NumPy component by component, and what is refused."""
 
 import functools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -423,3 +424,25 @@ def test_masks_that_broadcast(shape: tuple[int, ...]) -> None:
     whole = np.asarray(gradient(np.broadcast_to(mask, (2, 3, 4, 4)).copy()))
     axes = tuple(dim for dim, extent in enumerate((1,) * (4 - len(shape)) + shape) if extent == 1)
     np.testing.assert_allclose(gradient(mask), whole.sum(axis=axes, keepdims=True).reshape(shape), atol=1e-14)
+
+
+BITS: dict[str, tuple[Any, Any]] = {
+    "frexp": (lambda x: np.frexp(x)[0], lambda x: 0.5 ** np.frexp(x)[1]),
+    "spacing": (np.spacing, lambda x: 0.0 * x),
+    "nextafter": (lambda x: np.nextafter(x, 7.0), lambda x: 0.0 * x + 1.0),
+    "towards": (lambda x: np.nextafter(7.0, x), lambda x: 0.0 * x),
+    "ldexp": (lambda x: np.ldexp(x, -3), lambda x: 0.0 * x + 0.125),
+    "modf": (lambda x: np.modf(x)[0], lambda x: 0.0 * x + 1.0),
+    "copysign": (lambda x: np.copysign(x, -1.0), lambda x: -np.sign(x)),
+    "heaviside": (lambda x: np.heaviside(x, 0.5), lambda x: 0.0 * x),
+}
+"""Ufuncs that look at bits, and their derivatives."""
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", BITS)
+def test_ufuncs_of_bits(name: str, dtype: str) -> None:
+    function, derivative = BITS[name]
+    x = np.array([0.3, 1.75, -2.5, 1e-3, -96.0], dtype)
+    gradient = rg.grad(lambda x: function(x).sum())(rg.from_lengths(x, [2, 3]))
+    np.testing.assert_allclose(gradient.values.astype("float64"), derivative(x.astype("float64")))
