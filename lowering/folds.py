@@ -37,7 +37,7 @@ class Fold:
         fold = Fold(str(kind).strip('"'), isinstance(mark, ir.DictAttr) and "few" in mark)
         if fold.kind not in _FOLDS or loop.name != "scf.for":
             raise PassFailure(loop, f"expected {flow.FOLD} of a loop among {', '.join(_FOLDS)}, got {kind}")
-        if fold.kind == "scan" and not list(loop.results):  # of lengths that are known to be 0
+        if fold.kind == "scan" and len(loop.results) != 1:  # of lengths known to be 0, or of a buffer that is carried
             return None
         if [isinstance(x.type, (ir.IndexType, ir.IntegerType)) for x in loop.results] != [True]:
             raise PassFailure(loop, f"expected {flow.FOLD} of a loop that carries one integer, got another")
