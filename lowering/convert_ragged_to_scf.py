@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.prepare import expand_foreign, prepare, round_in_steps
@@ -160,8 +160,12 @@ def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
         ctx.erase_later(op)
     elif ragged:
         raise PassFailure(op, f"expected an op with a lowering for ragged tensors, got '{op.name}'")
-    elif _reads_open_forall(ctx, op):
-        ctx.close()
+    else:
+        if _reads_open_forall(ctx, op):
+            ctx.close()
+        for inner in (o for o in ops_in(op) if o != op and touches_ragged(o)):
+            with ctx.scope(), ir.InsertionPoint(inner), inner.location:
+                _dispatch(ctx, inner, process)
 
 
 def _reads_open_forall(ctx: Lowering, op: ir.Operation) -> bool:
