@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import SupportsIndex
 
@@ -42,10 +43,14 @@ def dims_of(x: Tensor, axis: AxisArgument) -> frozenset[int]:
 
 def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], expand: bool) -> Tensor:
     """The storage expanded or collapsed by groups of storage axes (of the side with more of them), with
-    new axes: a view. At most one extent of a group may be dynamic."""
-    shape = shape_of(axes)
+    new axes: a view. At most one extent of a group may be dynamic. Collapsed extents that are all static, as of a
+    batch of 1, are so at first, whatever the axes know."""
     element = element_type(x.dtype)
-    wanted = dense_type(shape.storage_shape(), element)
+    wanted = made_type = dense_type(shape_of(axes).storage_shape(), element)
+    if not expand:
+        given = [[x.storage.type.shape[k] for k in group] for group in groups]
+        extents = tuple(None if DYNAMIC in own else math.prod(own) for own in given)
+        made_type = dense_type(extents, element)
     reassociation = ir.ArrayAttr.get(
         [ir.ArrayAttr.get([ir.IntegerAttr.get(build.i64(), k) for k in group]) for group in groups]
     )
@@ -57,7 +62,8 @@ def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], e
         attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(static)
         operands += [s for s in sizes if not isinstance(s, int)]
     name = "tensor.expand_shape" if expand else "tensor.collapse_shape"
-    made = ir.Operation.create(name, results=[wanted], operands=operands, attributes=attributes).result
+    made = ir.Operation.create(name, results=[made_type], operands=operands, attributes=attributes).result
+    made = shapes.cast(made, wanted)
     x.trace.reshaped[made] = x.storage
     return x.trace.assembled(made, axes, x.dtype)
 

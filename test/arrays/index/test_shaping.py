@@ -178,6 +178,16 @@ def test_concat_of_two_levels_and_dtypes() -> None:
     assert rg.concat([array((1, 2), dtype=np.int32), array((1, 2), dtype=np.float32)]).dtype == np.float64
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+def test_dense_arrays_of_a_batch_of_one(batch: int) -> None:
+    """Their extents are all static, and those of what they become are not."""
+    ones = np.ones((batch, 2))
+    x = rg.from_lengths(np.zeros(3 * batch), [3] * batch)
+    assert rg.concat([ones, x, ones], axis=1).tolist() == [[1.0] * 2 + [0.0] * 3 + [1.0] * 2] * batch
+    masked = rg.from_padded(ones, mask=np.array([[False, True]] * batch))
+    assert masked.tolist() == [[1.0]] * batch
+
+
 def test_concat_of_dense_arrays() -> None:
     x, first = array(LENGTHS), np.arange(32, dtype=np.float32).reshape(4, 2, 4)
     expected = [np.concatenate([f, c]) for f, c in zip(first, components(x), strict=True)]
