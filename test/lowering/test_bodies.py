@@ -12,7 +12,8 @@ TEXT = """
 !x = tensor<?x?xf32, #ragged.layout<"{layout}">>
 func.func @f(%x: !x, %o: tensor<?xf32>) -> tensor<?xf32> {{
   %c1 = arith.constant 1 : index
-  %y = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}} outs(%o : tensor<?xf32>) {{
+  %y = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      outs(%o : tensor<?xf32>) {{
   ^bb0(%b: f32):
     %k = linalg.index 0 : index
     %e = tensor.extract %x[%k, %c1] : !x
