@@ -176,14 +176,14 @@ class _Pulling:
     """The gradients of a function that was traced, as a jit function."""
 
     def __init__(self, tape: Tape) -> None:
-        self.tape = tape
-        self.pull = jit(self._pull)
+        def pulled(
+            arguments: tuple[Nested, ...], captured: list[Nested], cotangents: Nested, kept: list[Nested]
+        ) -> Nested:
+            again = replayed("vjp", tape, arguments, range(len(arguments)), captured)
+            return _pulled(again, cotangents, kept)
 
-    def _pull(
-        self, arguments: tuple[Nested, ...], captured: list[Nested], cotangents: Nested, kept: list[Nested]
-    ) -> Nested:
-        again = replayed("vjp", self.tape, arguments, range(len(arguments)), captured)
-        return _pulled(again, cotangents, kept)
+        pulled.__name__ = "vjp"
+        self.tape, self.pull = tape, jit(pulled)
 
 
 def jvp(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nested], /) -> tuple[Nested, Nested]:
