@@ -197,7 +197,7 @@ def test_saved_tensors_may_be_replaced() -> None:
 def test_saved_tensors_are_replaced_by_what_is_like_them(function: Any, other: Any, got: str) -> None:
     with torch.autograd.graph.saved_tensors_hooks(other, lambda t: t):
         y = function(ragged(values(5, 2))).values
-    expected = "expected hooks to give back what was saved, torch.float64 of shape (5, 2) on cpu"
+    expected = ": expected hooks to give back what was saved, torch.float64 of shape (5, 2) on cpu"
     with pytest.raises(ArgumentError, match=re.escape(f"{expected}, got {got}")):
         y.sum().backward()
 
