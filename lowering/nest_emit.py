@@ -253,6 +253,9 @@ class _Emitter:
             return 0, extent, True, self._renumber(expr)
         low = self._evaluate(expr)
         rest = without_constant(self._renumber(expr), len(self.inner))
+        for k, inner in enumerate(self.inner):
+            if rest == ir.AffineDimExpr.get(k):  # the op may take the loop's extent from it
+                return low, sizes[inner] if inner in sizes else self._extent(inner), True, rest
         return low, build.sub(extent, low), True, rest
 
     def _renumber(self, expr: ir.AffineExpr) -> ir.AffineExpr:

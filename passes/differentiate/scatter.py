@@ -6,8 +6,10 @@ for any number of threads.
 
 from __future__ import annotations
 
+import math
+
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.layout import RAGGED
@@ -57,8 +59,9 @@ def storage_sizes(like: ir.Value) -> list[build.Mixed]:
 def flat(x: ir.Value, kept: int = 0) -> ir.Value:
     """A dense tensor as one dim, before the last ones that are kept."""
     joined = len(x.type.shape) - kept
-    sizes = [build.product(shapes.dim(x, d) for d in range(joined)), *(shapes.dim(x, joined + k) for k in range(kept))]
-    type_ = dense_type(shapes.static(sizes), x.type.element_type)
+    shape = [None if n == DYNAMIC else n for n in x.type.shape]
+    first = None if None in shape[:joined] else math.prod(n for n in shape[:joined] if n is not None)
+    type_ = dense_type((first, *shape[joined:]), x.type.element_type)
     if joined == 1:
         return x
     if joined == 0:

@@ -182,3 +182,12 @@ def test_windows_with_gaps(body: str) -> None:
     upstream = (np.arange(6.0), *windows)
     ((gradient, *_),) = run(module, "f_vjp", [(np.zeros((6, 3)), *windows), (np.zeros(6), *windows), upstream])
     np.testing.assert_array_equal(gradient, [[0, 1, 0], [0, 2, 0], [0, 0, 4]])
+
+
+def test_no_elements() -> None:
+    """A dense operand of no rows, read at computed indices by components without elements."""
+    case = Case(("tensor<0x2xf64>", LISTS), ((0, 2), (0,)), ("(b, i) -> (i, b mod 2)", "(b, i) -> (b, i)"),
+                (PARALLEL, PARALLEL), COPY)  # fmt: skip
+    module = print_module(transform(case.text(), RaggedDifferentiate(function="f", arguments="0")))
+    nothing = np.zeros(0), np.array([0, 0])
+    assert compile(module, entry="f_vjp")(np.zeros((0, 2)), nothing, nothing).shape == (0, 2)

@@ -24,7 +24,7 @@ from ragged_dialect.arrays.tracing.function import (
     requires_gradient,
 )
 from ragged_dialect.arrays.tracing.keeping import Keeping, keeping, kept_leaf, replayed
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec, unchanging
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec, require_plain, unchanging
 from ragged_dialect.arrays.tracing.results import is_number, shown
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -69,6 +69,7 @@ class RecordedProgram:
         results: list[ArrayLike] = []
         if not sys.modules["torch"].is_grad_enabled():
             return self._program(without_gradients(leaves))[: len(self._results)]
+        require_plain(self._captured)
         made = _node().apply(self, leaves, results, *(_tensor(x) for x in leaves if _of_torch(x)))
         for k, tensor in zip(self._floats, made, strict=True):
             results[k] = _with_tensor(results[k], tensor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -94,6 +95,22 @@ def unchanging(x: ArrayLike) -> ArrayLike:
         own = unchanging(values)
         return x if own is values else RaggedArray.trusted(Buffer(own), x.axes, x.spec)
     return x.copy() if storage.library(x) in ("numpy", "cupy") and getattr(x.flags, "writeable", True) else x
+
+
+HELD = "expected what requires a gradient as an argument, got an array that the traced function holds on to"
+
+
+def require_plain(captured: Leaves) -> None:
+    """ArgumentError for an array that a function holds on to and that requires a gradient since it was traced, where
+    PyTorch records what is computed."""
+    torch = sys.modules.get("torch")
+    if torch is not None and any(map(_requires_gradient, captured)) and torch.is_grad_enabled():
+        raise ArgumentError(HELD)
+
+
+def _requires_gradient(leaf: Leaf) -> bool:
+    tensor = getattr(leaf.buffer if isinstance(leaf, RaggedArray) else leaf, "tensor", None)
+    return tensor is not None and bool(tensor.requires_grad)
 
 
 def is_dense(value: object) -> bool:

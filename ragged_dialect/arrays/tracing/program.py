@@ -13,7 +13,7 @@ from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.calls import Leaves, Parts, Run
 from ragged_dialect.arrays.tracing.guards import structure_at
-from ragged_dialect.arrays.tracing.leaves import Leaf
+from ragged_dialect.arrays.tracing.leaves import Leaf, require_plain
 from ragged_dialect.arrays.tracing.plan import NewStructure, Plan, Result
 from ragged_dialect.runtime.memory import explained
 
@@ -36,6 +36,7 @@ class Program:
     def __call__(self, leaves: Leaves) -> list[ArrayLike]:
         """The results of a call, in order. AllocationError where there is no memory."""
         if self._captured:
+            require_plain(self._captured)
             leaves = (*leaves, *self._captured)
         try:
             for guard in self._guards:

@@ -16,7 +16,7 @@ from ragged_dialect.arrays.core.spec import DType, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, Dense
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.guards import Conform, Fits, Guard, structure_at
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.leaves import HELD, DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
 from ragged_dialect.arrays.tracing.plan import Plan, Result, kind_of
 from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -86,9 +86,6 @@ Made = TypeVar("Made", ir.Value, ir.Operation)
 def element_type(dtype: DType) -> ir.Type:
     """The MLIR element type of a dtype."""
     return ir.Type.parse(dtype_name(dtype))
-
-
-HELD = "expected what requires a gradient as an argument, got an array that the traced function holds on to"
 
 
 class Trace:

@@ -269,3 +269,18 @@ def test_hooks_and_half_precision() -> None:
     made.sum().backward()
     assert [s.dtype for s in seen] == [torch.bfloat16] * 2
     assert x.grad.tolist() == [[2, 2]] * 5
+
+
+def test_held_arrays_that_require_a_gradient_later() -> None:
+    """A layer that was frozen when it was traced."""
+    x, w, y = torch.ones(5, 2, requires_grad=True), torch.ones(2), ragged(torch.ones(5, 2))
+    held = (rg.jit(lambda a: (a * w).sum()), rg.jit(lambda a: (a * y).sum()))
+    for given in (x, x.detach()):
+        for function in held:
+            function(ragged(given))
+    w.requires_grad_()
+    y.requires_grad_()
+    for given in (x, x.detach()):
+        for function in held:
+            with pytest.raises(ArgumentError, match="got an array that the traced function holds on to"):
+                function(ragged(given))
