@@ -12,7 +12,8 @@ from ragged_dialect.lowering.math_logarithm import log2_of_single
 
 
 def power(x: Number, y: Number) -> Number:
-    """`x ** y` to 2 ulp, to 1 with fused multiply-adds. As C says it: 1 for y = 0 and for x = 1, NaN for a negative x unless y is an integer."""
+    """`x ** y` to 2 ulp, to 1 with fused multiply-adds. As C says it: 1 for y = 0 and for x = 1, NaN for a negative x
+    unless y is an integer."""
     emitter, a = x.emitter, x.magnitude()
 
     def both(p: ir.Value, q: ir.Value) -> ir.Value:
