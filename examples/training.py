@@ -6,6 +6,7 @@ The documents are those of `attention_pooling.py`; the classes, whether a docume
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -117,6 +118,8 @@ def main(models: Models, longest: int | None, arguments: Sequence[str]) -> int:
     parser.add_argument("steps", nargs="?", type=int, default=STEPS)
     parser.add_argument("--plot", metavar="FILE", help="a picture of the losses (needs matplotlib)")
     options = parser.parse_args(arguments)
+    if options.plot and importlib.util.find_spec("matplotlib") is None:
+        parser.error("expected matplotlib for --plot, got none (pip install matplotlib)")
     documents = read_documents(longest)
     lengths, classes = documents.lengths, int(documents.classes.sum())
     print(f"{len(lengths)} documents, {sum(lengths)} words, the longest {max(lengths)}; {classes} of a class")
