@@ -49,10 +49,10 @@ class _Type:
     def ln2(self) -> tuple[float, float]:
         """The high part of ln 2, and the rest."""
         high = round(math.log(2) * 2**self.split) / 2**self.split
-        return high, (math.log(2) - high) + _LN2_REST
+        return high, (math.log(2) - high) + LN2_REST
 
 
-_LN2_REST = 2.3190468138462996e-17
+LN2_REST = 2.3190468138462996e-17
 """ln 2 less the f64 next to it."""
 
 _SINGLE = _Type(23, 127, -104.0, 89.0, -150.5, 15, EXP, EXP2, SINH)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ragged_dialect.lowering.math_emitter import Number, with_sign_of
+from ragged_dialect.lowering.math_emitter import Bits, Number, with_sign_of
+from ragged_dialect.lowering.math_exponential import LN2_REST
 
 _LN2_HIGH = round(math.log(2) * 2**15) / 2**15
 _LN2_LOW = math.log(2) - _LN2_HIGH
@@ -33,6 +34,12 @@ def _special(x: Number, result: Number) -> Number:
     return select(x.compare("<=", 0.0), pole, finite)
 
 
+def _exponent_and_fraction(bits: Bits) -> tuple[Bits, Number]:
+    """Of a normal f64 `2**k * m`: k + 1024, and m - 1."""
+    biased = (bits - (_SQRT_HALF_BITS_F64 - (1024 << 52))) >> 52
+    return biased, (bits - (biased << 52) + (1024 << 52)).as_float() - 1.0
+
+
 @dataclass(frozen=True)
 class _Parts:
     """x = 2**k * (1 + f) of f64, and `rest` such that log(1 + f) is f less that."""
@@ -47,8 +54,7 @@ class _Parts:
         emitter = x.emitter
         tiny = x.compare("<", 2.0**-1022)
         bits = emitter.select(tiny, x * 2.0**54, x).bits()
-        biased = (bits - (_SQRT_HALF_BITS_F64 - (1024 << 52))) >> 52
-        f = (bits - (biased << 52) + (1024 << 52)).as_float() - 1.0
+        biased, f = _exponent_and_fraction(bits)
         bias = emitter.select(tiny, 2.0**52 + 1024 + 54, emitter.number(x.same(2.0**52 + 1024)))
         s = f / (f + 2.0)
         square, half = s * s, f * f * 0.5
@@ -58,7 +64,7 @@ class _Parts:
     def natural(self, more: Number | float = 0.0) -> Number:
         """The natural logarithm, with `more` added to that of 1 + f."""
         high = round(math.log(2) * 2**40) / 2**40
-        low = self.k * ((math.log(2) - high) + 2.3190468138462996e-17) + more
+        low = self.k * ((math.log(2) - high) + LN2_REST) + more
         return self.k * high + (self.f - (self.rest - low))
 
     def decimal(self) -> Number:
@@ -95,9 +101,7 @@ def _wide(u: Number, exact: Number | None, scale: float, exponent_scale: float) 
     becomes a float through the exponent field: AVX2 has neither 64-bit arithmetic shifts nor
     64-bit conversions.
     """
-    bits = u.bits()
-    biased = (bits - (_SQRT_HALF_BITS_F64 - (1024 << 52))) >> 52
-    f = (bits - (biased << 52) + (1024 << 52)).as_float() - 1.0
+    biased, f = _exponent_and_fraction(u.bits())
     if exact is not None:
         f = u.emitter.select(biased.compare("==", 1024), exact, f)
     k = (biased + 0x4330000000000000).as_float() - (2.0**52 + 1024)

@@ -72,6 +72,8 @@ class RaggedDecomposeAttention(RaggedPass):
         kernel = op.name != AttentionJvpOp.OPERATION_NAME
         if self.tensor_cores:
             element, found = known.q.type.element_type, op.name == AttentionOp.OPERATION_NAME
+            # Three parts of a number take three times the room: with 96 a thread has all of its 255 registers, and with
+            # 128 there is none in shared memory for 16 keys.
             most = self.head_dims * 3 // 4 if isinstance(element, ir.F32Type) else self.head_dims
             kernel = (
                 found

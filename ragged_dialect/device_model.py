@@ -30,7 +30,7 @@ class DeviceModel:
     resident: int = 1024  # ptxas: with the registers of fewer threads it keeps too few loads in flight
     resident_many: int = 768  # ptxas: it spills 4 to 52 bytes in 16 of 1,300 kernels with the registers of `resident`
     resident_long: int = 512  # ptxas: as above, for elements of 64 bits
-    resident_attention: int = 256  # ptxas: attention has up to 240 registers, with head dims of 128, or 96 of f32
+    resident_attention: int = 256  # ptxas: attention has up to 255 registers, with head dims of 96 of f32, unspilled
     values_in_flight: int = 40  # estimate: that a walk over rows has registers for at `resident_many`
     accumulators: int = 8  # estimate: of short elements, that a thread has registers for beside what it loads
     accumulated_bytes: int = 32  # estimate: of accumulators, above which a walk over rows has `resident_long` threads

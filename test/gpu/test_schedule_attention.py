@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.attention import DTYPES, VISIBLE, arguments, assert_near, text_of
 from support.schedules import schedules_of
-from support.targets import compile_for, has_gpu, on_host
+from support.targets import compile_for, on_host, ptx_target
 
 import ragged_dialect as rg
 from ragged_dialect.asm.module import load_module
@@ -18,7 +18,7 @@ from ragged_dialect.lowering.pipelines import gpu_pipeline
 from ragged_dialect.ptx import emit
 from ragged_dialect.ptx.assembler import check
 
-GPU = "gpu" if has_gpu() else "ptx-emulator"
+GPU = ptx_target()
 SHORT = ("f16", "bf16", "f32")
 
 

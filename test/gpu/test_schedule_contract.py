@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.contractions import Product
 from support.schedules import schedules_of
-from support.targets import compile_for, has_gpu
+from support.targets import compile_for, ptx_target
 
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
@@ -37,7 +37,7 @@ PRODUCTS = [
     Product("f16", 40, 70, added=True, grouped=False, turned=True),
 ]
 SLOW = [pytest.param(product, marks=pytest.mark.slow) for product in PRODUCTS[1:]]
-GPU = "gpu" if has_gpu() else "ptx-emulator"
+GPU = ptx_target()
 MAIN_LOOP = 56
 """Instructions of the main loop."""
 

@@ -31,6 +31,11 @@ def has_gpu() -> bool:
         return False
 
 
+def ptx_target() -> str:
+    """The target that runs PTX: a GPU where there is one, else its text."""
+    return "gpu" if has_gpu() else "ptx-emulator"
+
+
 def compile_for(target: str) -> Compile:
     """`ragged_dialect.compile` for a target."""
 

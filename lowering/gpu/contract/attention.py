@@ -9,7 +9,7 @@ the values (PTX ISA manual, 9.7.14.5.8), so they stay in registers, rounded to t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -87,17 +87,18 @@ class Tile:
             column: ir.Value = arith.muli(arith.remui(number, build.value(across)), build.value(CHUNK))
             at = build.add(first, row)
             inside = build.less(at, end)
-            source = element_at(self._source, arith.select(inside, at, first), head, column)
+            source = partial(element_at, self._source, arith.select(inside, at, first), head)
             fits = piece + self._threads <= self._rows * across
-            copy = partial(self._copy, source, self.place(stage, row, column), inside)
+            copy = partial(self._copy, source, column, self.place(stage, row, column), inside)
             guarded([] if fits else [build.less(row, self._rows)], copy)
 
-    def _copy(self, source: ir.Value, place: ir.Value, inside: ir.Value) -> None:
+    def _copy(self, source: Callable[[Mixed], ir.Value], column: ir.Value, place: ir.Value, inside: ir.Value) -> None:
         if not splitting.is_split(self.element):
-            self._parts[0].copy(source, place, inside)
+            self._parts[0].copy(source(column), place, inside)
             return
-        zero = build.constant(self.element, 0.0)
-        numbers = [arith.select(inside, x, zero) for k in (0, 4) for x in loaded(source, self.element, 4, k)]
+        zero, half = build.constant(self.element, 0.0), CHUNK // 2
+        read = [x for k in (0, half) for x in loaded(source(build.add(column, k)), self.element, half)]
+        numbers = [arith.select(inside, x, zero) for x in read]
         pairs = [splitting.registers(numbers[k : k + 2], self.element) for k in range(0, CHUNK, 2)]
         for shared, words in zip(self._parts, zip(*pairs, strict=True), strict=True):
             shared.store(place, words)
@@ -108,21 +109,9 @@ class Tile:
         return [[four[at : at + 2] for four in fours] for at in (0, 2)]
 
 
-def loaded(pointer: ir.Value, element: ir.Type, count: int, more: int = 0) -> list[ir.Value]:
-    """Neighbours in memory, which are aligned as a whole, from `more` elements after a pointer on."""
-    kind, size = ir.VectorType.get([count], element), bit_width(element) // 8
-    if more:
-        pointer = ir.Operation.create(
-            "llvm.getelementptr",
-            results=[pointer.type],
-            operands=[pointer],
-            attributes={
-                "rawConstantIndices": ir.DenseI32ArrayAttr.get([more]),
-                "elem_type": ir.TypeAttr.get(element),
-            },
-        ).result
-    attributes = {"alignment": ir.IntegerAttr.get(build.i64(), count * size)}
-    whole = ir.Operation.create("llvm.load", results=[kind], operands=[pointer], attributes=attributes).result
+def loaded(pointer: ir.Value, element: ir.Type, count: int) -> list[ir.Value]:
+    """Neighbours in memory, which are aligned as a whole."""
+    whole = fragments.load_whole(pointer, ir.VectorType.get([count], element), count * bit_width(element) // 8)
     return [vector.extract(whole, [], [k]) for k in range(count)]
 
 
@@ -243,9 +232,7 @@ class AttentionKernel:
         pointer = element_at(self.inside[0], row, head, column)
         if splitting.is_split(self.element):
             return splitting.registers(loaded(pointer, self.element, 2), self.element)
-        attributes = {"alignment": ir.IntegerAttr.get(build.i64(), 2 * fragments.ELEMENT)}
-        kind = fragments.register(self.element)
-        return [ir.Operation.create("llvm.load", results=[kind], operands=[pointer], attributes=attributes).result]
+        return [fragments.load_whole(pointer, fragments.register(self.element), 2 * fragments.ELEMENT)]
 
     # Which keys are seen ------------------------------------------------------------------------------
 
@@ -392,12 +379,10 @@ class AttentionKernel:
         size = bit_width(self.element) // 8
         for k in range(0, self.width // fragments.N):
             numbers = [arith.mulf(x, factor) for x in sums[4 * k : 4 * k + 2]]
-            kind = ir.VectorType.get([2], numbers[0].type)
-            pair = ir.Operation.create("vector.from_elements", results=[kind], operands=numbers).result
-            pair = pair if splitting.is_split(self.element) else fragments.pack(numbers, self.element)
+            is_split = splitting.is_split(self.element)
+            pair = fragments.vector_of(numbers) if is_split else fragments.pack(numbers, self.element)
             pointer = element_at(self.inside[3], row, head, build.add(self._right(), k * fragments.N))
-            attributes = {"alignment": ir.IntegerAttr.get(build.i64(), 2 * size)}
-            ir.Operation.create("llvm.store", operands=[pair, pointer], attributes=attributes)
+            fragments.store_whole(pair, pointer, 2 * size)
 
     def _store_lse(self, lse: ir.Value, row: ir.Value, head: ir.Value) -> None:
         ir.Operation.create("memref.store", operands=[lse, self.inside[4], row, head])

@@ -60,6 +60,26 @@ def global_pointer(buffer: ir.Value, elements: Mixed) -> ir.Value:
     ).result
 
 
+def load_whole(pointer: ir.Value, kind: ir.Type, size: int) -> ir.Value:
+    """What is at a pointer, which is aligned to its size in bytes."""
+    return ir.Operation.create("llvm.load", results=[kind], operands=[pointer], attributes=_aligned(size)).result
+
+
+def store_whole(value: ir.Value, pointer: ir.Value, size: int) -> None:
+    """Store to a pointer that is aligned to the size in bytes."""
+    ir.Operation.create("llvm.store", operands=[value, pointer], attributes=_aligned(size))
+
+
+def _aligned(size: int) -> dict[str, ir.Attribute]:
+    return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
+
+
+def vector_of(values: Sequence[ir.Value]) -> ir.Value:
+    """A vector of some scalars."""
+    kind = ir.VectorType.get([len(values)], values[0].type)
+    return ir.Operation.create("vector.from_elements", results=[kind], operands=list(values)).result
+
+
 def copy(target: ir.Value, source: ir.Value, inside: ir.Value) -> None:
     """Start an asynchronous copy of 16 bytes, which are 0 where they are not `inside`: nothing is read then."""
     i32 = ir.IntegerType.get_signless(32)
@@ -128,9 +148,8 @@ def register(element: ir.Type) -> ir.Type:
 
 def pack(values: Sequence[ir.Value], element: ir.Type) -> ir.Value:
     """A register of two numbers of f32, rounded."""
-    wide, pair = (ir.VectorType.get([2], x) for x in (ir.F32Type.get(), element))
-    both = ir.Operation.create("vector.from_elements", results=[wide], operands=list(values)).result
-    short = arith.truncf(pair, both)
+    pair = ir.VectorType.get([2], element)
+    short = arith.truncf(pair, vector_of(values))
     if register(element) == pair:
         return short
     return ir.Operation.create("llvm.bitcast", results=[register(element)], operands=[short]).result

@@ -48,11 +48,9 @@ class Shared:
 
     def store(self, place: ir.Value, words: Sequence[ir.Value]) -> None:
         """Store 16 bytes, given as words, to a place."""
-        kind = ir.VectorType.get([len(words)], words[0].type)
-        whole = ir.Operation.create("vector.from_elements", results=[kind], operands=list(words)).result
-        attributes = {"alignment": ir.IntegerAttr.get(build.i64(), DEVICE.access_bytes)}
-        pointer = fragments.shared_pointer(self.buffer, place)
-        ir.Operation.create("llvm.store", operands=[whole, pointer], attributes=attributes)
+        fragments.store_whole(
+            fragments.vector_of(words), fragments.shared_pointer(self.buffer, place), DEVICE.access_bytes
+        )
 
     def load(self, place: ir.Value, down: int, right: int, transposed: bool) -> list[ir.Value]:
         """Registers of 16 x 16 elements, so far from a place."""
@@ -109,13 +107,12 @@ class Staged:
 
     def _read(self, at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> ir.Value:
         """Elements from a place on; instead of those that are beyond the ends the corner is read, and 0 taken."""
-        type_ = ir.VectorType.get([CHUNK], self.element)
         zero = build.constant(self.element, 0.0)
         values: list[ir.Value] = []
         for k in range(CHUNK):
             inside, place = self._clamped([at[0], build.add(at[1], k)], corner, ends)
             values.append(arith.select(inside, memref.load(self._source, place), zero))
-        return ir.Operation.create("vector.from_elements", results=[type_], operands=values).result
+        return fragments.vector_of(values)
 
     @staticmethod
     def _clamped(at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> tuple[ir.Value, list[ir.Value]]:
