@@ -192,12 +192,11 @@ def _register_casters() -> None:
             return ir.DenseFPElementsAttr(attribute)
         return ir.DenseIntElementsAttr(attribute) if isinstance(element, (ir.IntegerType, ir.IndexType)) else attribute
 
-    register = getattr(ir, "register_type_caster")  # the stubs lack it
-    register(ir.DenseI64ArrayAttr.get([]).typeid, replace=True)(array)
-    register(elements.typeid, replace=True)(tensor)
+    _register_caster(ir.DenseI64ArrayAttr.get([]).typeid, array)
+    _register_caster(elements.typeid, tensor)
     for kind in ("UnknownLoc", "FileLineColLoc", "NameLoc", "FusedLoc", "CallSiteLoc"):
         cls = getattr(ir, kind)
-        register(cls.static_typeid, replace=True)(functools.partial(_location, cls))
+        _register_caster(cls.static_typeid, functools.partial(_location, cls))
 
 
 def _location(cls: Callable[[object], object], found: object) -> object:
@@ -214,6 +213,24 @@ def load_dialect(context: ir.Context, dialect: Any) -> None:
             name = dialect.DIALECT_NAMESPACE
             raise PassError(f"expected a dialect that can be loaded, got '{name}': {told_at(error, False)}") from error
         dialect._mlir_module = None  # the class would keep the last context alive
+        for class_, id_ in [
+            *((each, ir.DynamicType.lookup_typeid(each.type_name)) for each in dialect.types),
+            *((each, ir.DynamicAttr.lookup_typeid(each.attr_name)) for each in dialect.attributes),
+        ]:
+            _register_caster(id_, functools.partial(_if_it_is, class_))
+
+
+def _if_it_is(cls: Callable[[object], object], found: object) -> object:
+    """`found` as a dialect's class, if it is of that class. Casters outlive their context, and what a later context
+    defines can have the identifier that was theirs: then it stays what it is."""
+    try:
+        return cls(found)
+    except (TypeError, ValueError):
+        return found
+
+
+def _register_caster(identifier: object, caster: Callable[..., object]) -> None:
+    getattr(ir, "register_type_caster")(identifier, replace=True)(caster)  # the stubs lack it
 
 
 def has_dialect(name: str) -> bool:

@@ -10,7 +10,7 @@ from support.shapes import shapes
 
 from conftest import make_shape as S
 from ragged_dialect import types
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ir, load_irdl
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
@@ -109,3 +109,19 @@ def test_compatible() -> None:
     assert types.compatible((), ())
     assert not types.compatible((3,), (4,))
     assert not types.compatible((3,), (3, 3))
+
+
+def test_types_of_other_dialects_in_place_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Identifiers are addresses, used again once a context is gone; the class stays registered under them."""
+    theirs = ir.Context()
+    with theirs, ir.Location.unknown():
+        load_irdl(ir.Module.parse("irdl.dialect @foo { irdl.type @t {} }"))
+        address = ir.DynamicType.lookup_typeid("foo.t")
+
+    def reused(_: str) -> ir.TypeID:
+        return address
+
+    monkeypatch.setattr(ir.DynamicAttr, "lookup_typeid", reused)
+    context()
+    with theirs:
+        assert type(ir.TypeAttr(ir.Attribute.parse("!foo.t")).value) is ir.Type
