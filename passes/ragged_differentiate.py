@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import definer
-from ragged_dialect.ir.walk import free_symbol
+from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.differentiate.keeping import Place, worth_keeping
 from ragged_dialect.passes.differentiate.program import has_derivative, jvp, vjp
 from ragged_dialect.passes.differentiate.values import assert_like
 
@@ -43,12 +40,8 @@ class RaggedDifferentiate(RaggedPass):
     those of the results. The gradient of a max or min is that of the first of equal elements; that of an empty
     component does not exist. An op without a rule is refused by name.
 
-    With `keep`, `f_vjp` computes no reduction of `f` again (a maximum, a softmax, a product, attention): it takes the
-    results of those that it needs, last, and `f_kept` is `f` with these as further results.
-
     Options: `function`, by default the only one; `mode`, `vjp` or `jvp`; `arguments`, numbers of arguments with commas
-    between them, by default all of floats; `result`, the name of the new function; `keep`, of a vjp only.
-    Precondition: no checks yet.
+    between them, by default all of floats; `result`, the name of the new function. Precondition: no checks yet.
     """
 
     name: ClassVar[str] = "ragged-differentiate"
@@ -56,29 +49,19 @@ class RaggedDifferentiate(RaggedPass):
     mode: str = "vjp"
     arguments: str = ""
     result: str = ""
-    keep: bool = False
 
     def run(self, op: ir.Operation) -> None:
         """Add the function to a module."""
         if self.mode not in _MODES:
             raise PassFailure(op, f"ragged-differentiate: expected a mode among vjp, jvp, got '{self.mode}'")
-        if self.keep and self.mode != "vjp":
-            raise PassFailure(op, f"ragged-differentiate: expected mode vjp with keep, got '{self.mode}'")
         extensions.modules("derivatives")
         source = self._source(op)
-        name = ir.StringAttr(source.attributes["sym_name"]).value
-        made = _copy(op, source, self.result or f"{name}_{self.mode}")
+        made = copy_function(op, source, self.result or f"{name_of(source)}_{self.mode}")
         with made.location:
-            places = self._differentiate(made)
-        if self.keep:
-            _return_also(_copy(op, source, f"{name}_kept"), places)
+            self._differentiate(made)
 
     def _source(self, module: ir.Operation) -> ir.Operation:
-        functions = {
-            ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
-            for op in module.regions[0].blocks[0].operations
-            if op.operation.name == "func.func" and len(op.operation.regions[0].blocks)
-        }
+        functions = defined_functions(module)
         if not self.function and len(functions) == 1:
             return next(iter(functions.values()))
         if self.function not in functions:
@@ -110,64 +93,23 @@ class RaggedDifferentiate(RaggedPass):
             )
         return numbers
 
-    def _differentiate(self, function: ir.Operation) -> list[Place]:
-        """Make a function one of derivatives; what it takes of what was kept."""
+    def _differentiate(self, function: ir.Operation) -> None:
+        """Make a function one of derivatives."""
         blocks = list(function.regions[0].blocks)
         if len(blocks) != 1:
             raise PassFailure(function, f"ragged-differentiate: expected a function of one block, got {len(blocks)}")
         (block,) = blocks
-        *ops, end = [op.operation for op in block.operations]
+        ops, end = body_of(function)
         inputs = [block.arguments[k] for k in self._numbers(function, block)]
         results = [r for r in end.operands if has_derivative(r)]
         given = [block.add_argument(x.type, function.location) for x in (results if self.mode == "vjp" else inputs)]
-        kept: list[Place] = []
         with ir.InsertionPoint(end):
             if self.mode == "vjp":
                 for result, cotangent in zip(results, given, strict=True):
                     assert_like(result, cotangent, self.name)
                 found = vjp(ops, inputs, results, given, block)
-                for place in worth_keeping(ops, found) if self.keep else ():
-                    kept.append(place)
-                    found = _taken(place.of(ops), block, found)
             else:
                 for value, tangent in zip(inputs, given, strict=True):
                     assert_like(value, tangent, self.name)
                 found = jvp(ops, inputs, given, results)
-            ir.Operation.create("func.return", operands=found)
-        end.erase()
-        types = ir.FunctionType.get([x.type for x in block.arguments], [x.type for x in found])
-        function.attributes["function_type"] = ir.TypeAttr.get(types)
-        for name in ("arg_attrs", "res_attrs"):
-            if name in function.attributes:
-                del function.attributes[name]
-        return kept
-
-
-def _copy(module: ir.Operation, source: ir.Operation, name: str) -> ir.Operation:
-    """A function again, behind it, with a name that is free."""
-    made = source.clone(ir.InsertionPoint(source)).operation
-    source.move_before(made)
-    made.attributes["sym_name"] = ir.StringAttr.get(free_symbol(module, name))
-    return made
-
-
-def _taken(value: ir.Value, block: ir.Block, gradients: list[ir.Value]) -> list[ir.Value]:
-    """Take a value from the caller; gradients, of which it may be one."""
-    taken = block.add_argument(value.type, definer(value).location)
-    value.replace_all_uses_with(taken)
-    assert_like(value, taken, RaggedDifferentiate.name)
-    return [taken if gradient == value else gradient for gradient in gradients]
-
-
-def _return_also(function: ir.Operation, places: Sequence[Place]) -> None:
-    """Return what is kept behind the results of a function."""
-    *ops, end = [op.operation for op in function.regions[0].blocks[0].operations]
-    returned = [*end.operands, *(place.of(ops) for place in places)]
-    with ir.InsertionPoint(end), end.location:
-        ir.Operation.create("func.return", operands=returned)
-    end.erase()
-    inputs = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
-    types = ir.FunctionType.get(inputs, [x.type for x in returned])
-    function.attributes["function_type"] = ir.TypeAttr.get(types)
-    if "res_attrs" in function.attributes:
-        del function.attributes["res_attrs"]
+        return_instead(function, found)

@@ -204,7 +204,7 @@ _PIPELINES = {
 _PACKAGES = {
     "ragged_dialect.passes": (
         "ragged-insert-checks ragged-canonicalize ragged-infer-layouts ragged-check-conform ragged-simplify-splits "
-        "ragged-fuse ragged-differentiate ragged-decompose-attention ragged-decompose-scans "
+        "ragged-fuse ragged-differentiate ragged-rematerialize ragged-decompose-attention ragged-decompose-scans "
         "ragged-distribute ragged-overlap ragged-raise-attention"
     ),
     "ragged_dialect.lowering": (

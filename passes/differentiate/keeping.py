@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragged_dialect._mlir import ext, ir
-from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.match import bit_width, defining_op
 from ragged_dialect.iteration import LINALG_OPS, analyze
 from ragged_dialect.passes.differentiate.flow import reads, recorded
 from ragged_dialect.passes.differentiate.tables import CONSTANT, has_derivative
+from ragged_dialect.passes.differentiate.vertex_cut import vertex_cut
 from ragged_dialect.passes.differentiate.views import reassembled
 from ragged_dialect.types import is_tensor, shape_of
+
+_UNKNOWN = 1 << 64
+"""An extent that is not known, which counts as more than all known ones: a number for each component is less than its
+rows."""
 
 
 class Place(NamedTuple):
@@ -25,25 +31,41 @@ class Place(NamedTuple):
         return ops[self.op].results[self.result]
 
 
-def worth_keeping(ops: Sequence[ir.Operation], gradients: Sequence[ir.Value]) -> list[Place]:
-    """The results of reductions among the ops of a function, in order, whose elements its gradients are computed of.
-    All else that these need of the function is computed of such results and of arguments by loops without reductions:
-    to compute it again takes little more than to read what was kept, and it is as large as what it is computed of."""
+def worth_keeping(
+    ops: Sequence[ir.Operation], results: Sequence[ir.Value], gradients: Sequence[ir.Value]
+) -> list[Place]:
+    """What to keep of the values of a function, which has ops, in order: the fewest bytes of which its gradients are
+    computed without a reduction. Results cost nothing, and so do arguments, which are there. What is computed again is
+    done by the loops that read what was kept."""
     place = {op: number for number, op in enumerate(ops)}
-    found: set[Place] = set()
+    costs: dict[ir.Value, int | None] = {}
+    edges: list[tuple[ir.Value, ir.Value]] = []
+    reductions: list[ir.Value] = []
+    read: list[ir.Value] = []
     seen: set[ir.Value] = set()
-    left = list(gradients)
-    while left:
-        value = left.pop()
+    left: list[tuple[ir.Value, ir.Value | None]] = [(gradient, None) for gradient in gradients]
+    while left:  # values that gradients, or values of the function, are computed of
+        value, reader = left.pop()
         op = defining_op(value)
-        if op is None or value in seen:
+        if op is None:
+            continue
+        inside = op in place
+        if inside and reader is None:
+            read.append(value)
+        elif inside and reader is not None:
+            edges.append((value, reader))
+        if value in seen:
             continue
         seen.add(value)
-        if op in place and _reduces(op) and _is_kept(value):
-            found.add(Place(place[op], next(k for k, r in enumerate(op.results) if r == value)))
-        elif op.name not in CONSTANT:  # which give of a value how it is nested, but none of its elements
-            left += reads(op)
-    return sorted(found)
+        if inside:
+            cost = _bytes(value)
+            costs[value] = cost and cost * (value not in results)
+            if _reduces(op) and cost is not None:
+                reductions.append(value)
+        if op.name not in CONSTANT:  # which give of a value how it is nested, but none of its elements
+            left += [(x, value if inside else None) for x in reads(op)]
+    cut = vertex_cut(costs, edges, reductions, read)
+    return sorted(Place(place[op], k) for op in place for k, result in enumerate(op.results) if result in cut)
 
 
 def _reduces(op: ir.Operation) -> bool:
@@ -52,9 +74,16 @@ def _reduces(op: ir.Operation) -> bool:
     return op.name == "linalg.softmax" or (op.name in LINALG_OPS and "reduction" in analyze(op).kinds)
 
 
-def _is_kept(value: ir.Value) -> bool:
-    """Whether a value is a tensor of floats, without windows. What is no float counts, and is a length in the end."""
-    return has_derivative(value) and is_tensor(value.type) and not shape_of(value.type).layout.has_windows
+def _bytes(value: ir.Value) -> int | None:
+    """What it costs to keep a value: a tensor of floats or booleans, without windows. Other integers count, and are
+    lengths in the end."""
+    if not is_tensor(value.type) or shape_of(value.type).layout.has_windows:
+        return None
+    width = bit_width(value.type.element_type)
+    if not has_derivative(value) and width != 1:
+        return None
+    extents = shape_of(value.type).shape
+    return -(-width // 8) * math.prod(_UNKNOWN if extent is None else extent for extent in extents)
 
 
 def use_kept(value: ir.Value, storage: ir.Value) -> tuple[ir.Value, list[ir.Operation]]:

@@ -71,12 +71,19 @@ class CountedHooks(Hooks):
 
 
 class MemoryUse(NamedTuple):
-    """Bytes of a call: its arguments, its results with their structures, and the most that the program held at one
-    time beside its arguments, parts of its results among them."""
+    """Bytes of a call: its arguments, its results with their structures, the most that the program held at one time
+    beside its arguments, parts of its results among them, and what is kept beside arguments and results for gradients
+    by its arrays of floats; None for a function without derivative."""
 
     arguments: int
     results: int
     peak: int
+    saved: int | None
+
+    @property
+    def scratch(self) -> int:
+        """What the program held beside arguments and results."""
+        return max(self.peak - self.results, 0)
 
 
 _COUNTED = 2**63 - 1

@@ -112,45 +112,6 @@ def differentiated(text: str, **options: str) -> Callable[..., Any]:
     return compile(print_module(transform(text, RaggedDifferentiate(function="f", **options))), entry="f_vjp")
 
 
-KEEPING = """
-#j = #ragged.layout<"dr">
-!x = tensor<?x?xf64, #j>
-func.func @f(%x: !x) -> !x {
-  %low = arith.constant 0xFFF0000000000000 : f64
-  %c0 = arith.constant 0 : index
-  %n = tensor.dim %x, %c0 : !x
-  %e = tensor.empty(%n) : tensor<?xf64>
-  %i = linalg.fill ins(%low : f64) outs(%e : tensor<?xf64>) -> tensor<?xf64>
-  %m = linalg.reduce { arith.maximumf } ins(%x : !x) outs(%i : tensor<?xf64>) dimensions = [1]
-  %o = ragged.empty %x : (!x) -> !x
-  %b = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b)>,
-                                        affine_map<(b, i) -> (b, i)>], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %m : !x, tensor<?xf64>) outs(%o : !x) {
-  ^bb0(%a: f64, %c: f64, %d: f64):
-    %p = arith.mulf %a, %c : f64
-    linalg.yield %p : f64
-  } -> !x
-  %y = ragged.scan %b {dim = 1, kind = "sum"} : (!x) -> !x
-  %z = math.exp %y : !x
-  return %z : !x
-}"""
-
-
-def test_what_is_kept() -> None:
-    """Of a maximum and of sums: the gradients are those of a function that keeps nothing."""
-    text = print_module(transform(KEEPING, RaggedDifferentiate(keep=True)))
-    x = (np.random.default_rng(0).standard_normal(9), np.array([0, 4, 4, 9]))
-    (result, *_), maxima, (sums, *_) = compile(text, entry="f_kept")(x)
-    np.testing.assert_array_equal(maxima, [x[0][:4].max(), -np.inf, x[0][4:].max()])
-    upstream = (np.ones(9), x[1])
-    found, _ = compile(text, entry="f_vjp")(x, upstream, maxima, (sums, x[1]))
-    expected, _ = differentiated(KEEPING)(x, upstream)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    np.testing.assert_allclose(result, np.exp(sums), rtol=1e-12)
-    doubled, _ = compile(text, entry="f_vjp")(x, upstream, 2 * maxima, (sums, x[1]))
-    assert abs(doubled - expected).max() > 0.1  # they are what is read
-
-
 class TestPrograms:
     """Programs that arrays do not make."""
 

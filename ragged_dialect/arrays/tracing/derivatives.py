@@ -87,7 +87,7 @@ class Recorded:
             unknown = [_unknown(value) for value in values]
             return program.vjp(self.ops, self._roots, values, unknown, self.trace.block)
 
-        return worth_keeping(self.ops, _derived(self.trace, self.op, made))
+        return worth_keeping(self.ops, values, _derived(self.trace, self.op, made))
 
     def pulled(self, cotangents: Sequence[Tensor], kept: Sequence[Tensor] = ()) -> list[Nested]:
         """The gradient of every argument that was asked for, as its tree. `kept` has the elements of what `keeping`
@@ -112,7 +112,8 @@ class Recorded:
     def _with(self, kept: Sequence[Tensor], gradients: list[ir.Value]) -> list[ir.Value]:
         """The gradients where values of the function are kept: for the structures that it makes now, which are those
         that it made then, unless somebody has changed what it is computed of."""
-        values = [place.of(self.ops) for place in worth_keeping(self.ops, gradients)]
+        results = [r.value for r in self.results if kind(r.dtype) == "f"]
+        values = [place.of(self.ops) for place in worth_keeping(self.ops, results, gradients)]
         for value, x in zip(values, kept, strict=True):
             whole, made = use_kept(value, x.storage)
             for op in made:

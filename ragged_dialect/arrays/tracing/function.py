@@ -13,7 +13,7 @@ from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense
 from ragged_dialect.arrays.core.tree import Tree, exact, flatten, unflatten
 from ragged_dialect.arrays.tracing.calls import cpu_code, cpu_run, device_run
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.leaves import Leaf, Leaves, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.plan import Result, StoredOperation
 from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.results import Returned, plan_result
@@ -21,7 +21,6 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, tracing
 from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.locks import once
-from ragged_dialect.runtime.memory import MemoryUse
 
 Compiled = tuple[Any, Tree]
 """A program, and the tree of its results."""
@@ -145,7 +144,7 @@ def build(name: str, leaves: Leaves, body: Traceable, target: str | None = None)
     with trace_function(name, leaves, body) as traced:
         chosen = ("cpu" if traced.device == "cpu" else "gpu") if target is None else target
         if chosen == "cpu":
-            return _loaded(_for_cpu(traced))
+            return _loaded(for_cpu(traced))
         plan = traced.trace.plan(traced.plans)
         return Program(plan, device_run(plan, traced.trace.module, chosen), chosen), traced.tree
 
@@ -162,27 +161,13 @@ def build_stored(name: str, parts: Sequence[Dense], leaves: Leaves, body: Tracea
 
     def make() -> StoredOperation:
         with trace_function(name, leaves, body) as traced:
-            return _for_cpu(traced)
+            return for_cpu(traced)
 
     return _loaded(stored(StoredOperation, [name, *parts], make))
 
 
-def measure(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> MemoryUse:
-    """Run a function of tracers once on the CPU, on leaves that require no gradient, and count its memory."""
-    from ragged_dialect.compiler.loading import counted  # start-up time
-
-    with trace_function(name, leaves, body) as traced:
-        place = traced.device if target is None else target
-        if place != "cpu":
-            raise ArgumentError(f"{name}: expected a program for the CPU, whose memory is counted, got one for {place}")
-        made = _for_cpu(traced)
-    with counted() as (runtime, count):
-        Program(made.plan, cpu_run(made.plan, made.program, runtime), "cpu")(leaves)
-        given = sum(getattr(leaf.array if isinstance(leaf, DenseLeaf) else leaf, "nbytes", 0) for leaf in leaves)
-        return MemoryUse(given, count.used, count.peak)
-
-
-def _for_cpu(traced: Traced) -> StoredOperation:
+def for_cpu(traced: Traced) -> StoredOperation:
+    """What was traced as code for the CPU."""
     return StoredOperation(traced.trace.plan(traced.plans), traced.tree, cpu_code(traced.trace.module))
 
 

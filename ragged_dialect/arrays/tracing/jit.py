@@ -16,7 +16,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
-from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, build, measure, requires_gradient
+from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, build, requires_gradient
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.pickled_functions import at, is_by_name
@@ -165,13 +165,16 @@ class JitFunction(Function):
         return lower(self._symbol, leaves, self._body(tree))
 
     def memory(self, *arguments: ArrayLike, **options: ArrayLike) -> MemoryUse:
-        """The bytes of a call on the CPU, which runs once for that: `arguments`; `results` with their structures;
-        `peak`, the most that the program held at one time beside its arguments. A graph of PyTorch's keeps the
-        arguments for the way back and nothing else: what is needed is computed again. ArgumentError for a program
-        of another target; what a call of the function raises.
+        """The bytes of a call on the CPU, which runs for that: `arguments`; `results` with their structures; `peak`,
+        the most that the program held at one time beside its arguments, and `scratch`, what of that is not for results;
+        `saved`, what is kept for gradients beside arguments and results, as by `vjp` and PyTorch's graph, None for a
+        function without derivative. `vjp` copies dense arrays of NumPy besides. ArgumentError for a program of another
+        target; what a call of the function raises.
 
         >>> rg.jit(lambda x: rg.softmax(x, 1).sum(1)).memory(x)
-        MemoryUse(arguments=1032, results=16, peak=96)"""
+        MemoryUse(arguments=1032, results=16, peak=96, saved=16)"""
+        from ragged_dialect.arrays.tracing.memory_use import measure  # start-up time
+
         leaves, tree = self._flatten(arguments, options)
         if requires_gradient(leaves):
             from ragged_dialect.arrays.tracing.autograd import without_gradients  # start-up time

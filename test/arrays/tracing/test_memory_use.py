@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def test_the_example() -> None:
     use = rg.jit(lambda x: x.sum(1)).memory(x)
     assert use.arguments == x.nbytes == 4 * 2 * 4 + 3 * 8
     assert use.peak >= use.results >= 2 * 2 * 4
-    assert rg.jit(lambda x, k: x).memory(x, k=3) == (x.nbytes, 0, 0)  # the argument itself
+    assert rg.jit(lambda x, k: x).memory(x, k=3) == (x.nbytes, 0, 0, 0)  # the argument itself
 
 
 def test_calls_that_fail() -> None:
@@ -96,3 +97,32 @@ def test_tensors_with_gradients() -> None:
     x = rg.from_lengths(torch.ones(4, requires_grad=True), [3, 1])
     plain = rg.from_lengths(np.ones(4, np.float32), [3, 1])
     assert rg.jit(lambda x: x.sum(1)).memory(x) == rg.jit(lambda x: x.sum(1)).memory(plain)
+
+
+def test_what_is_saved() -> None:
+    """That of `vjp`, but for its copies of dense arrays; statistics of components or rows, or nothing."""
+    x = rg.from_lengths(np.random.default_rng(0).standard_normal((10, 4)), [3, 0, 5, 2])
+    w = np.ones((4, 4))
+
+    def saved(function: Any, *arguments: Any) -> int | None:
+        return rg.jit(function).memory(*arguments).saved
+
+    assert saved(lambda x: rg.softmax(x, axis=1), x) == 0
+    assert saved(lambda x: x.max(axis=1), x) == 0  # a result
+    product = saved(lambda x, w: np.tanh(x @ w).sum(axis=1), x, w)
+    assert product is not None
+    assert 0 <= product - 10 * 4 * 8 <= 64  # what an allocation is aligned to
+    statistics = saved(lambda x: rg.layer_norm(x), x)
+    assert statistics is not None
+    assert 0 <= statistics - 2 * 10 * 8 <= 2 * 64
+    assert saved(lambda x: x.prod(axis=0), x) is None  # it has no derivative
+    assert saved(lambda x, n: x.sum(axis=1) * n, x, 2.0) == 0
+    assert saved(lambda x: x.argmax(axis=1), x) == 0
+    with pytest.raises(rg.RaggedError):
+        saved(lambda x: rg.softmax(x, axis=7), x)
+
+
+def test_scratch() -> None:
+    x = rg.from_lengths(np.ones((1000, 8)), [300, 700])
+    use = rg.jit(lambda x: rg.softmax(x * 2.0, axis=1).sum()).memory(x)
+    assert use.scratch == use.peak - use.results > 0

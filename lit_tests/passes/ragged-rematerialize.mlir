@@ -1,4 +1,4 @@
-// RUN: ragged-opt %s --split-input-file --ragged-differentiate=keep --ragged-insert-checks --ragged-canonicalize --ragged-check-conform --canonicalize --cse | FileCheck %s
+// RUN: ragged-opt %s --split-input-file --ragged-differentiate --ragged-rematerialize --ragged-insert-checks --ragged-canonicalize --ragged-check-conform --canonicalize --cse | FileCheck %s
 
 !x = tensor<?x?x8xf32, #ragged.layout<"dr|d">>
 !sums = tensor<?x8xf32>
@@ -49,14 +49,14 @@ func.func @attention(%q: !q) -> !q {
 #out = affine_map<(b, i, n, k) -> (b, i, n)>
 !x = tensor<?x?x8xf32, #ragged.layout<"dr|d">>
 
-// A product is kept that something is computed of which is not linear; the tanh is computed again.
+// The derivative of a tanh is computed of its result, which is there. The product is not needed.
 // CHECK-LABEL: func.func @layer_kept(
-// CHECK: %[[Y:.*]] = linalg.generic
-// CHECK: math.tanh
-// CHECK: return %{{.*}}, %[[Y]]
+// CHECK: %[[R:.*]] = math.tanh
+// CHECK: return %[[R]], %[[R]]
 // CHECK-LABEL: func.func @layer_vjp(
-// CHECK-SAME: %[[X:.*]]: tensor<{{[^%]*}} %[[W:.*]]: tensor<8x8xf32>, %[[C:.*]]: tensor<{{[^%]*}} %[[Y:.*]]: tensor<
-// CHECK: math.tanh %[[Y]]
+// CHECK-SAME: %[[X:.*]]: tensor<{{[^%]*}} %[[W:.*]]: tensor<8x8xf32>, %[[C:.*]]: tensor<{{[^%]*}} %[[R:.*]]: tensor<
+// CHECK-NOT: math.tanh
+// CHECK: arith.mulf %[[R]], %[[R]]
 func.func @layer(%x: !x, %w: tensor<8x8xf32>) -> !x {
   %zero = arith.constant 0.0 : f32
   %e = ragged.empty %x : (!x) -> !x
@@ -85,4 +85,60 @@ func.func @layer(%x: !x, %w: tensor<8x8xf32>) -> !x {
 func.func @exp(%x: !x) -> !x {
   %y = math.exp %x : !x
   return %y : !x
+}
+
+// -----
+
+#id = affine_map<(b, i, d) -> (b, i, d)>
+#lhs = affine_map<(b, i, n, k) -> (b, i, k)>
+#rhs = affine_map<(b, i, n, k) -> (k, n)>
+#out = affine_map<(b, i, n, k) -> (b, i, n)>
+!x = tensor<?x?x8xf32, #ragged.layout<"dr|d">>
+!mask = tensor<?x?x8xi1, #ragged.layout<"dr|d">>
+
+// Of a product of which only the sign is read a byte is kept for each number.
+// CHECK-LABEL: func.func @relu_kept(
+// CHECK: %[[Y:.*]] = linalg.generic
+// CHECK: %[[M:.*]] = arith.cmpf ogt, %[[Y]]
+// CHECK: return %{{.*}}, %[[M]]
+// CHECK-LABEL: func.func @relu_vjp(
+// CHECK-SAME: %[[M:[^:]*]]: tensor<?x?x8xi1, #ragged.layout<"dr|d">>) ->
+// CHECK-NOT: arith.cmpf
+// CHECK: arith.select %[[M]]
+func.func @relu(%x: !x, %w: tensor<8x8xf32>, %scale: !x) -> !x {
+  %zero = arith.constant 0.0 : f32
+  %e = ragged.empty %x : (!x) -> !x
+  %i = linalg.fill ins(%zero : f32) outs(%e : !x) -> !x
+  %y = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : !x, tensor<8x8xf32>) outs(%i : !x) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> !x
+  %m = arith.cmpf ogt, %y, %i : !x
+  %r = arith.select %m, %y, %i : !mask, !x
+  return %r : !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #ragged.layout<"dr|d">>
+!pairs = tensor<?x?x2xf32, #ragged.layout<"dr|d">>
+
+// Of running sums of which a part is read the part is kept.
+// CHECK-LABEL: func.func @part_kept(
+// CHECK: %[[Y:.*]] = ragged.scan
+// CHECK: %[[P:.*]] = ragged.slice %[[Y]]
+// CHECK: return %{{.*}}, %[[P]]
+// CHECK-LABEL: func.func @part_vjp(
+// CHECK-SAME: %[[P:[^:]*]]: tensor<?x?x2xf32, #ragged.layout<"dr|d">>) ->
+// CHECK: math.cos %[[P]]
+func.func @part(%x: !x) -> !pairs {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %y = ragged.scan %x {dim = 1, kind = "sum"} : (!x) -> !x
+  %p = ragged.slice %y, %c0, %c2 {dim = 2} : (!x, index, index) -> !pairs
+  %z = math.sin %p : !pairs
+  return %z : !pairs
 }
