@@ -70,6 +70,8 @@ TABLE = 1000
 """Rows of a table, and keys to group by."""
 EXPERTS, CHOICES = 16, 2
 """Of a mixture of experts, which are twice as wide inside as the rows have features."""
+ROUTED = 128
+"""Experts among which rows are routed."""
 
 
 class Case:
@@ -122,6 +124,18 @@ class Case:
         scores = np.random.default_rng(5).standard_normal((self.rows, EXPERTS), np.float32).astype(self.point.dtype)
         shapes = [(EXPERTS, features, 2 * features)] * 2 + [(EXPERTS, 2 * features, features)]
         return (scores, *(self._random(*shape) / self._random(1).dtype.type(features) for shape in shapes))
+
+    @cached_property
+    def skewed_experts(self) -> tuple[Array, ...]:
+        """The same, of which the first ones have the most rows."""
+        scores, *weights = self.experts
+        return (scores - 2 * np.log(np.arange(1, EXPERTS + 1)).astype(scores.dtype), *weights)
+
+    @cached_property
+    def routed(self) -> Array:
+        """The experts that rows go to, `CHOICES` for each: expert k about as often as Zipf's law says."""
+        share = 1 / np.arange(1, ROUTED + 1)
+        return np.random.default_rng(6).choice(ROUTED, CHOICES * self.rows, p=share / share.sum())
 
     @cached_property
     def row_ids(self) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cases import CHOICES, TABLE, Case
+from cases import CHOICES, ROUTED, TABLE, Case
 
 import ragged_dialect as rg
 
@@ -74,6 +74,7 @@ OPERATIONS = {
     "filter": _filter,
     "lookup": _lookup,
     "group_by": lambda case: lambda: rg.group_by(case.ids, TABLE).values,
+    "route": lambda case: lambda: rg.group_by(case.routed, ROUTED).values,
     "top_k": _on_features(lambda x, case: rg.top_k(case.values, CHOICES)[0]),
     "concat": _on(lambda x: rg.concat([x, x], 1)),
     "x * 2 + 1": _on(rg.jit(lambda x: x * 2 + 1)),
@@ -81,4 +82,5 @@ OPERATIONS = {
     "x @ w": _on_features(lambda x, case: x @ case.weights),
     "attention": _attention,
     "moe": _on_features(lambda x, case: _moe(case.values, *case.experts)),
+    "moe, skewed": _on_features(lambda x, case: _moe(case.values, *case.skewed_experts)),
 }

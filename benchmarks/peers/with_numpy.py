@@ -112,6 +112,7 @@ OPERATIONS = {
     "filter": _filter,
     "lookup": lambda case: lambda: case.table[case.ids],
     "group_by": lambda case: lambda: np.argsort(case.ids, kind="stable"),
+    "route": lambda case: lambda: np.argsort(case.routed, kind="stable"),
     "argmax": _argmax,
     "x * 2 + 1": lambda case: lambda: case.values * 2 + 1,
     "x - mean": _minus_mean,

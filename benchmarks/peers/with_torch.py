@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from cases import CHOICES, EXPERTS, Case
+from common import Array
 
 VERSION = torch.__version__
 
@@ -38,8 +39,8 @@ def _lookup(case: Case) -> Callable[[], Any]:
     return lambda: torch.index_select(table, 0, ids).numpy()
 
 
-def _group_by(case: Case) -> Callable[[], Any]:
-    ids = torch.from_numpy(case.ids)
+def _group_by(keys: Array) -> Callable[[], Any]:
+    ids = torch.from_numpy(keys)
     return lambda: torch.argsort(ids, stable=True).numpy()
 
 
@@ -48,10 +49,10 @@ def _top_k(case: Case) -> Callable[[], Any]:
     return lambda: x.topk(CHOICES, 1).values.numpy()
 
 
-def _moe(case: Case) -> Callable[[], Any]:
+def _moe(case: Case, experts: tuple[Array, ...]) -> Callable[[], Any]:
     """A loop over experts."""
     x = _values(case)
-    scores, gate, up, down = map(torch.from_numpy, case.experts)
+    scores, gate, up, down = map(torch.from_numpy, experts)
 
     def call() -> Any:
         best, chosen = scores.topk(CHOICES, 1)
@@ -97,9 +98,11 @@ OPERATIONS = {
     "layer_norm": _layer_norm,
     "to_padded": _to_padded,
     "lookup": _lookup,
-    "group_by": _group_by,
+    "group_by": lambda case: _group_by(case.ids),
+    "route": lambda case: _group_by(case.routed),
     "top_k": _top_k,
-    "moe": _moe,
+    "moe": lambda case: _moe(case, case.experts),
+    "moe, skewed": lambda case: _moe(case, case.skewed_experts),
     "x @ w": _product,
     "x * 2 + 1": _affine,
     "attention": attention,

@@ -7,14 +7,15 @@ from typing import Any
 
 import torch
 from cases import CHOICES, EXPERTS, Case
+from common import Array
 
 VERSION = torch.__version__
 
 
-def _moe(case: Case) -> Callable[[], Any]:
+def _moe(case: Case, experts: tuple[Array, ...]) -> Callable[[], Any]:
     """The tokens of every expert in a row; products take where each ends."""
     x = torch.from_numpy(case.values)
-    scores, gate, up, down = map(torch.from_numpy, case.experts)
+    scores, gate, up, down = map(torch.from_numpy, experts)
 
     def call() -> Any:
         best, chosen = scores.topk(CHOICES, 1)
@@ -33,4 +34,7 @@ def _moe(case: Case) -> Callable[[], Any]:
     return call
 
 
-OPERATIONS = {"moe": _moe}
+OPERATIONS = {
+    "moe": lambda case: _moe(case, case.experts),
+    "moe, skewed": lambda case: _moe(case, case.skewed_experts),
+}
