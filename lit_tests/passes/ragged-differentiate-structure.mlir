@@ -14,6 +14,20 @@ func.func @partition(%x: tensor<?xf32>, %offsets: tensor<4xi64>) -> tensor<3x?xf
 
 // -----
 
+// Rows of a static extent, joined by a partition of each, are as static again.
+// CHECK-LABEL: func.func @rows_vjp(
+// CHECK-SAME: %[[C:[a-z0-9]*]]: tensor<2x4x?xf32, #ragged.layout<"ddr">>)
+// CHECK: %[[V:.*]] = ragged.values %[[C]]
+// CHECK: %[[S:.*]] = tensor.cast %[[V]] : tensor<?xf32> to tensor<18xf32>
+// CHECK: %[[G:.*]] = tensor.expand_shape %[[S]] {{.*}} : tensor<18xf32> into tensor<2x9xf32>
+// CHECK: return %[[G]]
+func.func @rows(%x: tensor<2x9xf32>, %offsets: tensor<2x5xi64>) -> tensor<2x4x?xf32, #ragged.layout<"ddr">> {
+  %y = ragged.partition %x, %offsets {dim = 1} : (tensor<2x9xf32>, tensor<2x5xi64>) -> tensor<2x4x?xf32, #ragged.layout<"ddr">>
+  return %y : tensor<2x4x?xf32, #ragged.layout<"ddr">>
+}
+
+// -----
+
 #jagged = #ragged.layout<"dr">
 
 // CHECK-LABEL: func.func @merge_vjp(

@@ -6,7 +6,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.layout import RAGGED
+from ragged_dialect.layout import RAGGED, product
 from ragged_dialect.ops.access import AssembleOp, ValuesOp
 from ragged_dialect.ops.checks import AnnotateOp, AssumeOp, GuardOp
 from ragged_dialect.ops.exchange import AllToAllOp, AllToAllWaitOp
@@ -19,7 +19,7 @@ from ragged_dialect.passes.differentiate.tables import View, linearizes, transpo
 from ragged_dialect.passes.differentiate.values import element_of, zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of
 from ragged_dialect.traits import int_attr
-from ragged_dialect.types import is_ragged, shape_of
+from ragged_dialect.types import dense_type, is_ragged, shape_of
 
 
 @linearizes(
@@ -84,7 +84,10 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 def _parted(storage: ir.Value, axis: int, like: ir.Value) -> ir.Value:
     """Storage with an axis as two, of which the second has the extent it has in a tensor."""
     whole = builders.values(like) if is_ragged(like.type) else like
-    rank = len(whole.type.shape)
+    shape = shape_of(whole.type).shape
+    rank = len(shape)
+    joined = (*shape[:axis], product(shape[axis : axis + 2]), *shape[axis + 2 :])
+    storage = shapes.cast(storage, dense_type(joined, whole.type.element_type))  # as static as its parts
     groups = [[a] if a < axis else [axis, axis + 1] if a == axis else [a + 1] for a in range(rank - 1)]
     sizes = [shapes.dim(whole, a) for a in range(rank)]
     dynamic = [s for s in sizes if not isinstance(s, int)]
