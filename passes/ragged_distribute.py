@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import ClassVar
 
 from ragged_dialect import builders
@@ -39,34 +40,58 @@ class RaggedDistribute(RaggedPass):
     }
     ```
 
+    Blocks have one size, but for leading dims that are as large as the sum of `owned`: with `owned=3,1` rank 0 has the
+    first three of four. Then every rank has a program of its own, with its extents. What is exchanged is ragged in
+    them, so that all ranks exchange the same types, and how many came of each rank is checked. Above, with `rank=0`:
+    ```mlir
+      %1 = ragged.partition %0, %offsets {dim = 0} : …, tensor<3xi64> -> tensor<2x?x?x8xf32, #ragged.layout<"drr|d">>
+      %2 = ragged.all_to_all %1 : …                                                 // %offsets = 0, 3, 4
+      %3 = ragged.merge %2 {dim = 0} : … -> tensor<6x?x8xf32, #ragged.layout<"dr|d">>
+      %4 = ragged.split %3 {dim = 0, factor = 3} : … -> tensor<2x3x?x8xf32, …>      // [rank it comes from, expert, …]
+    ```
+
     What lies below the leading dim commutes with the ranks and stays as it is: partitions, merges, splits, loops.
     Tensors that are not sharded every rank has whole; they may meet sharded ones but for the leading dim.
     Uninitialised, filled and constant tensors become what they meet. Refused are sums and softmax over the leading
     dim, other ops on it, extents that the ranks do not divide, calls and control flow. A function without sharded
     arguments stays as it is. Of what is computed of sharded tensors a rank has a part, results too.
+
+    Options: `ranks`, how many; `owned`, a number for each of them, with commas between; `rank`, whose program is made.
     """
 
     name: ClassVar[str] = "ragged-distribute"
     anchor: ClassVar[str] = "func.func"
 
     ranks: int = 1
+    owned: str = ""
+    rank: int = 0
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite a function; PassFailure where its ranks are not apart."""
         if self.ranks < 1:
-            raise PassFailure(op, f"{self.name}: expected ranks above 0, got {self.ranks}")
+            raise _refused(op, "ranks above 0", str(self.ranks))
+        if not 0 <= self.rank < self.ranks:
+            raise _refused(op, f"a rank in [0, {self.ranks})", str(self.rank))
+        words = self.owned.split(",") if self.owned else ["1"] * self.ranks
+        if len(words) != self.ranks or not all(word.isdecimal() for word in words):
+            raise _refused(op, f"how many each of {self.ranks} ranks owns", f"'{self.owned}'")
+        owned = [int(word) for word in words]
+        if sum(owned) == self.ranks and set(owned) != {1}:
+            raise _refused(op, f"owned with another sum than {self.ranks}, the extent of a dim of ranks", self.owned)
         given = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else ()
         marks = [{named.name: named.attr for named in ir.DictAttr(mark)} for mark in given]
         if any(SHARDED in mark for mark in marks):
-            _Function(op, self.ranks).run(marks)
+            _Function(op, owned, self.rank).run(marks)
 
 
 class _Function:
     """A function, and for values that are sharded the `parts` that a rank has."""
 
-    def __init__(self, op: ir.Operation, ranks: int) -> None:
-        self.op, self.ranks = op, ranks
+    def __init__(self, op: ir.Operation, owned: list[int], rank: int) -> None:
+        self.op, self.owned, self.rank, self.ranks = op, owned, rank, len(owned)
         self.parts: dict[ir.Value, ir.Value] = {}
+        self.leading: dict[ir.Value, int] = {}
+        """The leading extents of sharded arguments in the program of all; other values still have their types."""
 
     def run(self, marks: list[dict[str, ir.Attribute]]) -> None:
         """Rewrite it."""
@@ -76,7 +101,9 @@ class _Function:
         *body, end = [op.operation for op in block.operations]
         for argument, mark in zip(block.arguments, marks, strict=True):
             if mark.pop(SHARDED, None) is not None:
-                argument.set_type(self._part_type(argument.type, self.op))
+                part = self._part_type(argument.type, self.op)
+                self.leading[argument] = argument.type.shape[0]
+                argument.set_type(part)
                 self.parts[argument] = argument
         for op in body:
             if any(value in self.parts for value in op.operands):
@@ -101,10 +128,14 @@ class _Function:
         if not is_tensor(type_) or not type_.rank:
             raise _refused(op, "a tensor with a leading dim to shard", str(type_))
         first, *rest = type_.shape
-        if first != DYNAMIC and first % self.ranks:
+        blocks = [DYNAMIC] * self.ranks if first == DYNAMIC else self._blocks(first)
+        if sum(blocks) != first != DYNAMIC:
             raise _refused(op, f"a leading extent that {self.ranks} ranks divide", str(type_))
-        shape = [first if first == DYNAMIC else first // self.ranks, *rest]
-        return ir.RankedTensorType.get(shape, type_.element_type, type_.encoding)
+        return ir.RankedTensorType.get([blocks[self.rank], *rest], type_.element_type, type_.encoding)
+
+    def _blocks(self, extent: int) -> list[int]:
+        """How much of a leading dim each rank has; of one that they do not divide, of less."""
+        return self.owned if extent == sum(self.owned) else [extent // self.ranks] * self.ranks
 
     def _shard(self, op: ir.Operation) -> None:
         """Make an op of parts of one that reads what is sharded."""
@@ -129,6 +160,8 @@ class _Function:
         apart = OPS[op.name].apart if op.name in OPS else ""
         if apart not in ("", "always") and int_attr(op, apart) == 0:
             raise _refused(op, "ranks that are apart", f"'{op.name}' of the leading dim")
+        if op.name == "ragged.split":
+            self._check_split(op)
         if apart:
             return set(tensors)
         if not is_compute(op):
@@ -141,6 +174,16 @@ class _Function:
                 dim = loops.index(loop, 1)
                 raise _refused(op, "ranks that are apart", f"'{op.name}', which takes the leading dim for dim {dim}")
         return {number for number in tensors if found.accesses[number].loops[:1] == (loop,)}
+
+    def _check_split(self, op: ir.Operation) -> None:
+        """Of a split of the leading dim both the parts and what they are parts of are placed: every rank has whole
+        parts, those that it has anyhow."""
+        source, after, factor = op.operands[0], op.results[0].type.shape[0], int_attr(op, "factor")
+        before = self.leading[source] if source in self.leading else source.type.shape[0]
+        if int_attr(op, "dim") == 0 and DYNAMIC not in (before, after):
+            wanted, got = self._blocks(before), [n * factor for n in self._blocks(after)]
+            if wanted != got:
+                raise _refused(op, f"parts of {factor} in blocks of {wanted}", f"blocks of {got}")
 
     def _leading_loop(self, op: ir.Operation, found: Iteration) -> int:
         """The loop over the leading dim of what is sharded, of a compute op whose turns are apart."""
@@ -187,15 +230,43 @@ class _Function:
         x, (first, second) = self.parts[source], op.results[0].type.shape[:2][::-1]
         sources = [(0, 1), (0, 0), *((0, level) for level in range(2, len(letters)))]
         padded = [*sources, *([None] * (len(order) - len(letters)))]
-        if first == self.ranks:
-            x = builders.all_to_all(builders.split(builders.merge(x, 0), 0, second // self.ranks))
-            return self._transposed(op, x, builders.empty([x], result, padded))
-        if second != self.ranks:
+        if self.ranks not in (first, second):
             raise _refused(op, f"a leading dim of {self.ranks} ranks before or after", str(op.results[0].type))
-        shape = [self.ranks, first // self.ranks, *result.shape[2:]]
+        if DYNAMIC in (first, second):
+            raise _refused(op, "two static extents to exchange", str(op.results[0].type))
+        blocks = self._blocks(second if first == self.ranks else first)
+        own = blocks[self.rank]
+        is_uneven = len(set(blocks)) > 1  # on all ranks or none: they make the same exchanges
+        if first == self.ranks:
+            x = builders.merge(x, 0)
+            if is_uneven:
+                x = self._unevenly(x, blocks, [own] * self.ranks)
+                if own == 0:  # there is nothing to sort, and no factor of 0
+                    return builders.split(x, 0, self.ranks)
+                x = builders.split(x, 0, own)
+            else:
+                x = builders.all_to_all(builders.split(x, 0, own))
+            return self._transposed(op, x, builders.empty([x], result, padded))
+        shape = [self.ranks, own, *result.shape[2:]]
         middle = ir.RankedTensorType.get(shape, result.element_type, result.encoding)
         x = self._transposed(op, x, builders.empty([x], middle, padded))
-        return builders.split(builders.merge(builders.all_to_all(x), 0), 0, first)
+        if is_uneven:
+            x = self._unevenly(builders.merge(x, 0), [own] * self.ranks, blocks)
+        else:
+            x = builders.merge(builders.all_to_all(x), 0)
+        return builders.split(x, 0, first)
+
+    @staticmethod
+    def _unevenly(x: ir.Value, sent: list[int], received: list[int]) -> ir.Value:
+        """Of the components for all ranks, as many as `sent`, the `received` ones of all ranks. A number that ranks do
+        not share is no extent of a dense dim of an exchange, but a length."""
+        came = builders.all_to_all(builders.partition(x, _offsets(sent), 0))
+        flat, (_, *rest) = builders.merge(came, 0), x.type.shape
+        flat.set_type(ir.RankedTensorType.get([sum(received), *rest], x.type.element_type, x.type.encoding))
+        # the program of another rank may have been made with others: their sum alone does not tell
+        wanted = builders.partition(flat, _offsets(received), 0)
+        builders.assert_conform(wanted, came, [(0, 0), (1, 1)], "ragged.all_to_all")
+        return flat
 
     @staticmethod
     def _transposed(op: ir.Operation, x: ir.Value, out: ir.Value) -> ir.Value:
@@ -203,6 +274,14 @@ class _Function:
         made.operands[0], made.operands[1] = x, out
         made.results[0].set_type(out.type)
         return made.results[0]
+
+
+def _offsets(counts: list[int]) -> ir.Value:
+    """Where blocks start, and the end."""
+    i64 = ir.IntegerType.get_signless(64)
+    type_ = ir.RankedTensorType.get([len(counts) + 1], i64)
+    numbers: list[ir.Attribute] = [ir.IntegerAttr.get(i64, n) for n in accumulate(counts, initial=0)]
+    return arith.ConstantOp(type_, ir.DenseElementsAttr.get(numbers, type_)).result
 
 
 def _permutation(op: ir.Operation) -> list[int]:

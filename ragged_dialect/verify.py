@@ -25,7 +25,7 @@ ARGUMENT_FACTS = {"ragged.divisible_by": 1, "ragged.max_length": 0}
 lengths of every ragged level of the argument."""
 
 SHARDED = "ragged.sharded"
-"""Of a tensor argument: its leading dim is spread over the ranks in blocks of one size, see `ragged-distribute`."""
+"""Of a tensor argument: its leading dim is spread over the ranks in blocks, see `ragged-distribute`."""
 
 _PASS_THROUGH = frozenset(
     "func.func func.call func.return scf.if scf.for scf.while scf.yield scf.condition builtin.module".split()

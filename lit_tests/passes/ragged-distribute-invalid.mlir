@@ -123,3 +123,14 @@ func.func @filled(%x: tensor<2x4x?xf32, #k> {ragged.sharded}, %y: tensor<2x4x?xf
   %2 = ragged.empty %y {from = [[0, 1], [0, 0], [0, 2]]} : (tensor<2x4x?xf32, #k>) -> tensor<4x2x?xf32, #k>
   return %1, %2 : tensor<4x2x?xf32, #k>, tensor<4x2x?xf32, #k>
 }
+
+// -----
+
+// Nobody knows how many experts there are before the program runs.
+#k = #ragged.layout<"ddr">
+func.func @dynamic(%x: tensor<2x?x?xf32, #k> {ragged.sharded}) -> tensor<?x2x?xf32, #k> {
+  %0 = ragged.empty %x {from = [[0, 1], [0, 0], [0, 2]]} : (tensor<2x?x?xf32, #k>) -> tensor<?x2x?xf32, #k>
+  // expected-error@+1 {{expected two static extents to exchange, got tensor<?x2x?xf32, #ragged.layout<"ddr">>}}
+  %1 = linalg.transpose ins(%x : tensor<2x?x?xf32, #k>) outs(%0 : tensor<?x2x?xf32, #k>) permutation = [1, 0, 2]
+  return %1 : tensor<?x2x?xf32, #k>
+}
