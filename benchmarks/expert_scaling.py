@@ -1,9 +1,10 @@
 """How a mixture of experts scales over ranks: `python benchmarks/expert_scaling.py [--ranks 1 2 4] [--chunks 1 4]`.
 
 A model of one layer, forward: tokens go to the ranks of their experts, are computed with and come back. It takes from
-measurements on one rank the seconds of the layer for its tokens, and of the engine the seconds of a message and of a
-byte. With these it predicts the layer on several ranks, which are threads of this machine and share its cores, and is
-compared with their times. Then come layers that others have published, on devices whose rates are given, not measured.
+measurements on one rank the seconds of the layer for its tokens and of copies, and of the engine the seconds of a
+message and of a byte. With these it predicts the layer on several ranks, which are threads of this machine and share
+its cores, and is compared with their times. Then come layers that others have published, on devices whose rates are
+given, not measured.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ LEVELS = 3
 
 ROUNDS = 3
 """Messages to every other rank in an exchange: what is sent, whether it is taken, the data."""
+
+COPIES = 4
+"""Of all rows, which chunks make and one chunk does not: the tokens of each are gathered, one way more is begun early,
+where what is sent is copied and what came, and the results are put together."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +79,12 @@ class Layer:
         return float(max(of_ranks) / shares.sum() * ranks)
 
 
-def predicted(way: float, products: float, chunks: int) -> float:
-    """Seconds of the layer: with chunks the ways of one hide behind the products of others, but for the first way there
-    and the last way back."""
+def predicted(way: float, busy: float, chunks: int) -> float:
+    """Seconds of the layer: with chunks the ways of one hide behind what a rank does for others, but for the first way
+    there and the last way back."""
     if chunks == 1:
-        return 2 * way + products
-    return max(2 * way, products) + min(2 * way, products) / chunks
+        return 2 * way + busy
+    return max(2 * way, busy) + min(2 * way, busy) / chunks
 
 
 # What runs here -----------------------------------------------------------------------------------
@@ -163,23 +168,34 @@ def network(repetitions: int) -> Network:
     return Network(small / (2 * ROUNDS), (1 << 22) / (large - small))
 
 
+def copies(repetitions: int) -> float:
+    """Seconds that what a rank sends takes to be copied, when it is in no cache that is near: many arrays in turn."""
+    arrays, times = np.ones((2, 16, int(HERE.sent(TOKENS))), np.uint8), list[float]()
+    for _ in range(repetitions):
+        for rows, room in zip(*arrays, strict=True):
+            start = time.perf_counter()
+            np.copyto(room, rows)
+            times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
 def compare(ranks: Sequence[int], chunks: Sequence[int], repetitions: int) -> str:
     """Times of several ranks beside those that the model has."""
     cores = len(os.sched_getaffinity(0))
-    alone, here = seconds(1, 1, repetitions), network(repetitions)
+    alone, here, copy = seconds(1, 1, repetitions), network(repetitions), copies(repetitions)
     lines = [
         f"one rank: {alone * 1e3:.1f} ms for {TOKENS} tokens; a message {here.latency * 1e3:.2f} ms, "
-        f"{here.bandwidth / 1e6:.0f} MB/s; {cores} cores",
+        f"{here.bandwidth / 1e6:.0f} MB/s, copies {HERE.sent(TOKENS) / copy / 1e9:.1f} GB/s; {cores} cores",
         "",
         "| ranks | chunks | ms | predicted | ratio |",
         "|---|---|---|---|---|",
     ]
     for size in ranks:
-        products = alone * max(1, size / cores)
         for pieces in chunks:
+            busy = (alone + (COPIES * copy if pieces > 1 else 0)) * max(1, size / cores)
             sent = HERE.sent(TOKENS) * (size - 1) / size
             way = here.seconds(size - 1, sent) + (pieces - 1) * here.seconds(size - 1, 0)
-            wanted, found = predicted(way, products, pieces), seconds(size, pieces, repetitions)
+            wanted, found = predicted(way, busy, pieces), seconds(size, pieces, repetitions)
             lines.append(f"| {size} | {pieces} | {found * 1e3:.1f} | {wanted * 1e3:.1f} | {found / wanted:.2f} |")
     return "\n".join(lines)
 
