@@ -50,6 +50,9 @@ class DeviceModel:
     contract_threads: int = 128  # estimate: of a block that multiplies matrices, four warps in a square
     contract_side: int = 32  # ptxas: rows and columns of a warp's part; twice that has 128 registers of sums
     contract_step: int = 32  # estimate: of what is summed, in shared memory at once
+    contract_stages: int = (
+        4  # estimate: steps at once; 3 on their way, whose products take as long as a load, some 600 cycles
+    )
     attention_threads: int = 64  # H100: of 64, 128 and 256, the fastest but for sequences of thousands, there by 3% not
     store_weight: float = 1.5  # estimate: what a coalesced store is worth, where a coalesced load is 1
 

@@ -24,7 +24,7 @@ from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.contract import fragments, splitting
-from ragged_dialect.lowering.gpu.contract.staging import CHUNK, STAGES, Shared
+from ragged_dialect.lowering.gpu.contract.staging import CHUNK, Shared, in_stages
 from ragged_dialect.lowering.gpu.contract.tiles import Tiles, at_most
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
@@ -41,6 +41,9 @@ Rows = list[ir.Value]
 
 LANES = 4
 """Lanes that have a row of a fragment together: two neighbours of every eight elements each."""
+
+STAGES = 2
+"""Tiles of keys and values in shared memory at once: they are large, and a step between loads is long."""
 
 ROWS = (0, fragments.SIDE)
 """The rows of a thread in a fragment, from its first one on."""
@@ -67,16 +70,17 @@ class Tile:
         self.element: ir.Type = source.type.element_type
         self.width: int = source.type.shape[2]
         short = splitting.short(self.element)
-        self._parts = [Shared(kernel, rows, self.width, short) for _ in range(splitting.count_of(self.element))]
+        self._parts = [Shared(kernel, STAGES, rows, self.width, short) for _ in range(splitting.count_of(self.element))]
 
     @staticmethod
     def bytes_of(rows: int, width: int, element: ir.Type) -> int:
         """The memory that it takes."""
-        return splitting.count_of(element) * Shared.bytes_of(rows, width)
+        return splitting.count_of(element) * Shared.bytes_of(STAGES, rows, width)
 
     def place(self, stage: ir.Value, row: ir.Value, column: ir.Value) -> ir.Value:
-        """Where an element is in shared memory."""
-        return self._parts[0].place(stage, row, column)
+        """Where an element is in shared memory. What all stages have in common is not hoisted, as there is no register
+        for it where numbers are split."""
+        return self._parts[0].place(build.value(0), build.add(build.mul(stage, build.value(self._rows)), row), column)
 
     def copy(self, stage: ir.Value, first: ir.Value, end: ir.Value, head: Mixed, thread: ir.Value) -> None:
         """Start copying the rows from `first` on, which there is; 0 where they are not before `end`."""
@@ -185,23 +189,19 @@ class AttentionKernel:
         key_head = build.divide(head, build.divide(extent(q, 1), extent(k, 1)))
         low, high = self._seen(place, row, build.minimum(build.add(row, self.queries), count))
 
-        def copy(stage: ir.Value, key: Mixed) -> None:
+        def key(number: ir.Value) -> ir.Value:
+            return build.add(low, build.mul(number, self.step))
+
+        def copy(stage: ir.Value, number: ir.Value) -> None:
             for tile, first in zip(self.tiles, firsts, strict=True):
-                tile.copy(stage, build.add(first, key), build.add(first, keys), key_head, self.thread)
+                tile.copy(stage, build.add(first, key(number)), build.add(first, keys), key_head, self.thread)
 
-        def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-            stage = arith.remui(number, build.value(STAGES))
-            key = build.add(low, build.mul(number, self.step))
-            after = build.add(key, self.step)
-            fragments.wait_for_copies()
-            ir.Operation.create("gpu.barrier")
-            guarded([build.less(after, high)], lambda: copy(arith.subi(build.value(STAGES - 1), stage), after))
-            return self._step(place, stage, key, queries, state)
+        def step(stage: ir.Value, number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
+            return self._step(place, stage, key(number), queries, state)
 
-        guarded([build.less(low, high)], lambda: copy(build.value(0), low))
         start = [self._number(x) for x in (*[-math.inf] * 2, *[0.0] * (2 + self.width // fragments.N * 4))]
         steps = build.ceildiv(build.maximum(build.sub(high, low), 0), self.step)
-        self._store(place, head, flow.for_loop(steps, start, step))
+        self._store(place, head, in_stages(STAGES, steps, start, copy, step))
 
     @staticmethod
     def _number(x: float) -> ir.Value:

@@ -91,11 +91,15 @@ def copy(target: ir.Value, source: ir.Value, inside: ir.Value) -> None:
     ir.Operation.create("nvvm.cp.async.shared.global", operands=[target, source, given], attributes=attributes)
 
 
-def wait_for_copies() -> None:
-    """Wait for all asynchronous copies of the thread."""
+def end_group() -> None:
+    """Make a group of the asynchronous copies that the thread has started since it made the last one."""
     ir.Operation.create("nvvm.cp.async.commit.group")
-    none = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
-    ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": none})
+
+
+def wait_for_groups(pending: int) -> None:
+    """Wait for all groups of copies of the thread, but for the last ones."""
+    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pending)
+    ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": number})
 
 
 def call_intrinsic(name: str, x: ir.Value) -> ir.Value:

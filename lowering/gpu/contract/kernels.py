@@ -1,7 +1,7 @@
 """The schedule `contract`: products on tensor cores, a block for a tile of the result, and attention.
 
 All columns of a tile of rows (`tiles.py`) are neighbours. A block goes along what is summed in steps: it copies the
-next step of both operands to shared memory while its warps multiply the last one.
+next ones of both operands to shared memory while its warps multiply one (`staging.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir import build, flow
+from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
@@ -18,7 +18,7 @@ from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.contract import attention, fragments
 from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction, matched
 from ragged_dialect.lowering.gpu.contract.results import Results
-from ragged_dialect.lowering.gpu.contract.staging import STAGES, Range, Staged
+from ragged_dialect.lowering.gpu.contract.staging import Range, Staged, in_stages
 from ragged_dialect.lowering.gpu.contract.tiles import Tiles, at_most
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -113,12 +113,11 @@ class _ContractKernel:
             ops = (found.product, *found.following)
             placed = [stack.enter_context(code.placed(op, component)) for op in ops]
             start = None if found.start is None else code.value(found.start, code.at(component))
-            ranges = Range(roles.m, row, self.rows), Range(roles.n, column, self.columns)
-            parts = [
-                Staged(self.kernel, placed[0], operand, outer, roles.k, STEP)
-                for operand, outer in zip((roles.left, roles.right), ranges, strict=True)
-            ]
-            sums = self._sums(parts, placed[0].extent(roles.k), start)
+            ranges = {roles.left: Range(roles.m, row, self.rows), roles.right: Range(roles.n, column, self.columns)}
+            # A thread waits for what it copies element by element: nothing is won by doing so earlier.
+            stages = DEVICE.contract_stages if all(Staged.is_wide(placed[0], x) for x in ranges) else 2
+            parts = [Staged(self.kernel, placed[0], x, outer, roles.k, STEP, stages) for x, outer in ranges.items()]
+            sums = self._sums(parts, stages, placed[0].extent(roles.k), start)
             self._store(Results(found, placed), row, column, sums)
 
     def _corner(self) -> tuple[ir.Value, ir.Value, ir.Value]:
@@ -129,27 +128,20 @@ class _ContractKernel:
         side = build.value(SIDE)
         return arith.remui(thread, size), arith.muli(down, side), arith.muli(right, side)
 
-    def _sums(self, parts: list[Staged], summed: Mixed, start: ir.Value | None) -> list[ir.Value]:
+    def _sums(self, parts: list[Staged], stages: int, summed: Mixed, start: ir.Value | None) -> list[ir.Value]:
         """The sums of a thread: of fragments from above to below, of each from left to right."""
         thread, corner = builder.hardware_id("gpu.thread_id"), self._corner()
         first = build.constant(ir.F32Type.get(), 0.0) if start is None else start
 
-        def copy(stage: ir.Value, at: Mixed) -> None:
+        def copy(stage: ir.Value, number: ir.Value) -> None:
             for part in parts:
-                part.copy(stage, at, thread)
+                part.copy(stage, build.mul(number, build.value(STEP)), thread)
 
-        def step(number: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
-            stage = arith.remui(number, build.value(STAGES))
-            after = build.mul(build.add(number, 1), build.value(STEP))
-            if any(part.wide for part in parts):
-                fragments.wait_for_copies()
-            ir.Operation.create("gpu.barrier")
-            guarded([build.less(after, summed)], lambda: copy(arith.subi(build.value(STAGES - 1), stage), after))
+        def step(stage: ir.Value, _: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
             return self._multiplied(parts, stage, corner, sums)
 
-        guarded([build.less(0, summed)], lambda: copy(build.value(0), 0))
-        count = SIDE // fragments.M * (SIDE // fragments.N) * 4
-        return flow.for_loop(build.ceildiv(summed, STEP), [first] * count, step)
+        inits = [first] * (SIDE // fragments.M * (SIDE // fragments.N) * 4)
+        return in_stages(stages, build.ceildiv(summed, STEP), inits, copy, step)
 
     @staticmethod
     def _multiplied(

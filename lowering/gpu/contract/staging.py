@@ -2,45 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.gpu.contract import fragments
 from ragged_dialect.lowering.gpu.contract.match import RESULT
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
+from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 from ragged_dialect.lowering.gpu.kernel.vector_access import access_of
-
-STAGES = 2
-"""Parts that are in shared memory at once: one is read while the other is written."""
 
 CHUNK = DEVICE.access_bytes // fragments.ELEMENT
 """Elements that a thread copies at once."""
 
 
-class Shared:
-    """Rows of elements in shared memory, `STAGES` times."""
+def in_stages(
+    stages: int,
+    count: Mixed,
+    inits: Sequence[ir.Value],
+    copy: Callable[[ir.Value, ir.Value], None],
+    step: Callable[[ir.Value, ir.Value, list[ir.Value]], list[ir.Value]],
+) -> list[ir.Value]:
+    """A loop of a block over parts of its operands. As many as `stages` are in shared memory at once: one is read,
+    while the others are on their way. `copy` starts to copy a part, and `step` takes one and gives what is carried on;
+    both get the stage and the number of a part."""
+    ahead = stages - 1
 
-    def __init__(self, kernel: Kernel, rows: int, columns: int, element: ir.Type) -> None:
+    def start(number: ir.Value) -> None:
+        stage = arith.remui(number, build.value(stages))
+        guarded([build.less(number, count)], lambda: copy(stage, number))
+        fragments.end_group()  # of no copy behind the last part: groups are counted
+
+    def turn(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+        fragments.wait_for_groups(ahead - 1)
+        ir.Operation.create("gpu.barrier")  # it has all copies, and the stage that comes next was read
+        start(build.add(number, build.value(ahead)))
+        return step(arith.remui(number, build.value(stages)), number, carried)
+
+    for number in range(ahead):
+        start(build.value(number))
+    return flow.for_loop(count, inits, turn)
+
+
+class Shared:
+    """Rows of elements in shared memory, once for each stage."""
+
+    def __init__(self, kernel: Kernel, stages: int, rows: int, columns: int, element: ir.Type) -> None:
         self.element = element
         self.rows = rows
         self.stride = fragments.row_stride(columns)
-        self.buffer = kernel.workgroup(ir.MemRefType.get([STAGES, rows, self.stride], element))
+        self.buffer = kernel.workgroup(ir.MemRefType.get([stages, rows, self.stride], element))
 
     @staticmethod
-    def bytes_of(rows: int, columns: int) -> int:
+    def bytes_of(stages: int, rows: int, columns: int) -> int:
         """The memory that it takes."""
-        return STAGES * rows * fragments.row_stride(columns) * fragments.ELEMENT
+        return stages * rows * fragments.row_stride(columns) * fragments.ELEMENT
 
     def place(self, stage: ir.Value, row: ir.Value, column: Mixed) -> ir.Value:
         """How many elements are before one."""
-        above = build.add(build.mul(stage, build.value(self.rows)), row)
-        return build.add(build.mul(above, build.value(self.stride)), column)
+        inside = build.add(build.mul(row, build.value(self.stride)), column)  # the same for all stages
+        return build.add(build.mul(stage, build.value(self.rows * self.stride)), inside)
 
     def copy(self, source: ir.Value, place: ir.Value, inside: ir.Value) -> None:
         """Start a copy of 16 bytes to a place, see `fragments.copy`."""
@@ -71,19 +97,26 @@ class Staged:
     beyond the operand is 0. In shared memory it lies as in global memory. It is `wide` where all of its rows are
     aligned to 16 bytes: it is copied asynchronously then, else element by element."""
 
-    def __init__(self, kernel: Kernel, generic: GenericOp, operand: int, outer: Range, k: int, step: int) -> None:
+    def __init__(
+        self, kernel: Kernel, generic: GenericOp, operand: int, outer: Range, k: int, step: int, stages: int
+    ) -> None:
         self._source, self._generic = generic.operands[operand], generic
         self._order = [loop_of(expr) for expr in generic.maps[operand].results]
         self._outer, self._k = outer, k
         sizes = {outer.loop: outer.size, k: step}
         self._rows, self._columns = (sizes[loop] for loop in self._order)
         self._pairs = outer.loop == loop_of(generic.maps[RESULT].results[1])
-        last = self._order[1]
-        extent = generic.static_extent(last)
-        self.wide = extent is not None and extent % CHUNK == 0 and operand in access_of(generic, last, CHUNK).operands
+        self.wide = Staged.is_wide(generic, operand)
         self._threads = kernel.threads
         self.element: ir.Type = self._source.type.element_type
-        self._shared = Shared(kernel, self._rows, self._columns, self.element)
+        self._shared = Shared(kernel, stages, self._rows, self._columns, self.element)
+
+    @staticmethod
+    def is_wide(generic: GenericOp, operand: int) -> bool:
+        """Whether all rows of an operand are aligned to 16 bytes."""
+        last = loop_of(generic.maps[operand].results[1])
+        extent = generic.static_extent(last)
+        return extent is not None and extent % CHUNK == 0 and operand in access_of(generic, last, CHUNK).operands
 
     def copy(self, stage: ir.Value, first: Mixed, thread: ir.Value) -> None:
         """Copy the part from iteration `first` of the sum on, which there is, by all threads."""
