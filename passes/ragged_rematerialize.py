@@ -9,8 +9,9 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.numbering import ValueNumbers
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.differentiate.keeping import worth_keeping
+from ragged_dialect.passes.differentiate.keeping import Place, worth_keeping
 from ragged_dialect.passes.differentiate.values import assert_like
 
 
@@ -66,23 +67,29 @@ class RaggedRematerialize(RaggedPass):
             for k, x in enumerate(function.regions[0].blocks[0].arguments):
                 numbers.add(k, [x])
         (theirs, returned), (own, end) = body_of(source), body_of(gradient)
-        first: dict[int, int] = {}
-        for k, x in enumerate(theirs):
-            first.setdefault(numbers.add_results(x), k)
-        place = {x: first[n] for x in own if (n := numbers.add_results(x)) in first and len(x.results)}
+        first: dict[int, Place] = {}
+        for number, x in enumerate(theirs):
+            numbers.add_results(x)
+            for k, result in enumerate(x.results):
+                first.setdefault(numbers[result], Place(number, k))
+        for x in own:
+            numbers.add_results(x)
+        again = [x for x in own if len(x.results) and numbers[x.results[0]] in first]
         results = {numbers[x] for x in returned.operands}
-        again = list(place)
-        values = [x for o in again for x in o.results if numbers[x] in results]
-        kept = worth_keeping(again, values, list(end.operands))
-        for value in [each.of(again) for each in kept]:
-            taken = block.add_argument(value.type, definer(value).location)
-            value.replace_all_uses_with(taken)
-            with ir.InsertionPoint(end), gradient.location:  # what reads it is checked as anything of two operands
-                assert_like(value, taken, self.name)
+        values = [x for one in again for x in one.results if numbers[x] in results]
+        kept: list[Place] = []
+        for places in worth_keeping(again, values, list(end.operands)):
+            equal = [place.of(again) for place in places]
+            kept.append(first[numbers[equal[0]]])
+            taken = block.add_argument(equal[0].type, definer(equal[0]).location)
+            for value in equal:
+                value.replace_all_uses_with(taken)
+                with ir.InsertionPoint(end), gradient.location:  # what reads it is checked as anything of two operands
+                    assert_like(value, taken, self.name)
         return_instead(gradient, list(end.operands))
         copy = copy_function(op, source, f"{name_of(source)}_kept")
         ops, end = body_of(copy)
-        return_instead(copy, [*end.operands, *(ops[place[again[each.op]]].results[each.result] for each in kept)])
+        return_instead(copy, [*end.operands, *(place.of(ops) for place in kept)])
 
     def _pair(self, module: ir.Operation) -> tuple[ir.Operation, ir.Operation]:
         functions = defined_functions(module)
@@ -92,6 +99,16 @@ class RaggedRematerialize(RaggedPass):
             wanted = f"'{self.function}'" if self.function else "one function"
             got = ", ".join(functions) or "none"
             raise PassFailure(module, f"{self.name}: expected {wanted} and its gradient '{gradient}', got {got}")
+        calls = [
+            op
+            for op in find_ops(module, "func.call")
+            if ir.FlatSymbolRefAttr(op.attributes["callee"]).value == gradient
+        ]
+        if calls or gradient == names[0]:
+            got = "a call of it" if calls else "the function itself"
+            raise PassFailure(
+                calls[0] if calls else module, f"{self.name}: expected a gradient that nothing calls, got {got}"
+            )
         pair = functions[names[0]], functions[gradient]
         for function in pair:
             count = len(function.regions[0].blocks)

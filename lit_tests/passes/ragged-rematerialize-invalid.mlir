@@ -38,3 +38,17 @@ func.func @f_vjp(%x: tensor<?xf32>, %c: tensor<?xf32>) -> tensor<?xf32> {
 
 // CHECK: error: ragged-rematerialize: expected one function and its gradient '…_vjp', got none
 module {}
+
+// -----
+
+// CHECK: error: ragged-rematerialize: expected a gradient that nothing calls, got a call of it
+func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+func.func @f_vjp(%x: tensor<?xf32>, %c: tensor<?xf32>) -> tensor<?xf32> {
+  return %c : tensor<?xf32>
+}
+func.func @step(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %r = call @f_vjp(%x, %x) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}

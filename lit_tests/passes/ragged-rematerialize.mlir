@@ -142,3 +142,29 @@ func.func @part(%x: !x) -> !pairs {
   %z = math.sin %p : !pairs
   return %z : !pairs
 }
+
+// -----
+
+// Ops without results are no values; what two equal ops compute is kept once.
+// CHECK-LABEL: func.func @twice_kept(
+// CHECK: %[[S:.*]] = linalg.reduce
+// CHECK: return %{{.*}}, %[[S]] : tensor<f64>, tensor<f64>
+// CHECK-LABEL: func.func @twice_vjp(
+// CHECK-SAME: %[[S:[^:]*]]: tensor<f64>) -> tensor<?xf64>
+// CHECK-NOT: linalg.reduce
+// CHECK: math.cos %[[S]]
+func.func @twice(%x: tensor<?xf64>) -> tensor<f64> {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f64
+  %n = tensor.dim %x, %c0 : tensor<?xf64>
+  %ok = arith.cmpi sgt, %n, %c0 : index
+  %e = tensor.empty() : tensor<f64>
+  %i = linalg.fill ins(%z : f64) outs(%e : tensor<f64>) -> tensor<f64>
+  cf.assert %ok, "not empty"
+  %s = linalg.reduce { arith.addf } ins(%x : tensor<?xf64>) outs(%i : tensor<f64>) dimensions = [0]
+  %t = linalg.reduce { arith.addf } ins(%x : tensor<?xf64>) outs(%i : tensor<f64>) dimensions = [0]
+  %y = math.sin %s : tensor<f64>
+  %v = math.cos %t : tensor<f64>
+  %w = arith.mulf %y, %v : tensor<f64>
+  return %w : tensor<f64>
+}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ragged_dialect._mlir import ext, ir
 from ragged_dialect.ir.match import bit_width, defining_op
+from ragged_dialect.ir.numbering import numbered
 from ragged_dialect.iteration import LINALG_OPS, analyze
 from ragged_dialect.passes.differentiate.flow import reads, recorded
 from ragged_dialect.passes.differentiate.tables import CONSTANT, has_derivative
@@ -33,39 +34,59 @@ class Place(NamedTuple):
 
 def worth_keeping(
     ops: Sequence[ir.Operation], results: Sequence[ir.Value], gradients: Sequence[ir.Value]
-) -> list[Place]:
+) -> list[list[Place]]:
     """What to keep of the values of a function, which has ops, in order: the fewest bytes of which its gradients are
-    computed without a reduction. Results cost nothing, and so do arguments, which are there. What is computed again is
-    done by the loops that read what was kept."""
-    place = {op: number for number, op in enumerate(ops)}
-    costs: dict[ir.Value, int | None] = {}
-    edges: list[tuple[ir.Value, ir.Value]] = []
-    reductions: list[ir.Value] = []
-    read: list[ir.Value] = []
-    seen: set[ir.Value] = set()
-    left: list[tuple[ir.Value, ir.Value | None]] = [(gradient, None) for gradient in gradients]
-    while left:  # values that gradients, or values of the function, are computed of
-        value, reader = left.pop()
+    computed without a reduction; where each is, by equal ops maybe several times. Results cost nothing, and so do
+    arguments, which are there. What is computed again is done by the loops that read what was kept."""
+    graph = _Graph(ops, results)
+    left: list[tuple[ir.Value, int | None]] = [(gradient, None) for gradient in gradients]
+    while left:
+        left += graph.add(*left.pop())
+    cut = vertex_cut(graph.costs, graph.edges, graph.reductions, graph.read)
+    places: dict[int, list[Place]] = {}
+    for number, op in enumerate(ops):
+        for k, result in enumerate(op.results):
+            if graph.numbers[result] in cut:
+                places.setdefault(graph.numbers[result], []).append(Place(number, k))
+    return list(places.values())
+
+
+class _Graph:
+    """The values of a function that its gradients are computed of, by number, and which is computed of which."""
+
+    def __init__(self, ops: Sequence[ir.Operation], results: Sequence[ir.Value]) -> None:
+        self.numbers = numbered(ops)
+        self.costs: dict[int, int | None] = {}
+        self.edges: list[tuple[int, int]] = []
+        self.reductions: list[int] = []
+        self.read: list[int] = []
+        """Those that ops of the gradients read."""
+        self._ops = set(ops)
+        self._free = {self.numbers[x] for x in results}
+        self._seen: set[ir.Value] = set()
+
+    def add(self, value: ir.Value, reader: int | None) -> list[tuple[ir.Value, int | None]]:
+        """Add a value, which a value of the function is computed of, or something of the gradients; what it is computed
+        of itself, unless that was asked before."""
         op = defining_op(value)
         if op is None:
-            continue
-        inside = op in place
-        if inside and reader is None:
-            read.append(value)
-        elif inside and reader is not None:
-            edges.append((value, reader))
-        if value in seen:
-            continue
-        seen.add(value)
-        if inside:
+            return []
+        own = self.numbers[value] if op in self._ops else None
+        if own is not None and reader is None:
+            self.read.append(own)
+        elif own is not None and reader is not None:
+            self.edges.append((own, reader))
+        if value in self._seen:
+            return []
+        self._seen.add(value)
+        if own is not None:
             cost = _bytes(value)
-            costs[value] = cost and cost * (value not in results)
+            self.costs[own] = cost and cost * (own not in self._free)
             if _reduces(op) and cost is not None:
-                reductions.append(value)
-        if op.name not in CONSTANT:  # which give of a value how it is nested, but none of its elements
-            left += [(x, value if inside else None) for x in reads(op)]
-    cut = vertex_cut(costs, edges, reductions, read)
-    return sorted(Place(place[op], k) for op in place for k, result in enumerate(op.results) if result in cut)
+                self.reductions.append(own)
+        if op.name in CONSTANT:  # it takes of a value how it is nested, but none of its elements
+            return []
+        return [(x, own) for x in reads(op)]
 
 
 def _reduces(op: ir.Operation) -> bool:

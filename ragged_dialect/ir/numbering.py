@@ -17,7 +17,9 @@ class ValueNumbers:
         self._count = 0
 
     def __getitem__(self, value: ir.Value) -> int:
-        """The number of a value. KeyError for one that was not added."""
+        """The number of a value, its own for one that was not added."""
+        if value not in self._numbers:
+            self.add(value, [value])
         return self._numbers[value]
 
     def add(self, key: Hashable, values: Iterable[ir.Value]) -> int:
@@ -28,14 +30,17 @@ class ValueNumbers:
             self._count = max(self._count, number) + 1
         return first
 
-    def add_results(self, op: ir.Operation) -> int:
-        """Give the results of an op numbers, which are those of an equal op, if there is one: the first of these, with
-        which ops can be compared. It is taken for granted that results depend on operands alone."""
-        return self.add(self._key(op, {}), op.results)
+    def add_results(self, op: ir.Operation) -> None:
+        """Give the results of an op numbers, which are those of an equal op, if there is one. It is taken for granted
+        that they depend on operands alone."""
+        if len(op.results):
+            self.add(self._key(op, {}), op.results)
 
     def _key(self, op: ir.Operation, inner: dict[ir.Value, int]) -> Hashable:
-        """What an op is; `inner` has numbers of values inside of the op that it is in."""
-        operands = tuple(("inside", inner[x]) if x in inner else self._numbers[x] for x in op.operands)
+        """What an op is; `inner` has numbers of values inside of the op that it is in. One with branches is itself."""
+        if any(len(region.blocks) > 1 for region in op.regions):
+            return op
+        operands = tuple(("inside", inner[x]) if x in inner else self[x] for x in op.operands)
         types = tuple(result.type for result in op.results)
         attributes = frozenset(copy_attributes(op).items())
         return op.name, operands, types, attributes, tuple(self._region(region, inner) for region in op.regions)
@@ -50,6 +55,14 @@ class ValueNumbers:
                 _number(op.operation.results, inner)
             blocks.append((tuple(x.type for x in block.arguments), tuple(ops)))
         return tuple(blocks)
+
+
+def numbered(ops: Iterable[ir.Operation]) -> ValueNumbers:
+    """Numbers of what ops compute, in order."""
+    numbers = ValueNumbers()
+    for op in ops:
+        numbers.add_results(op)
+    return numbers
 
 
 def _number(values: Iterable[ir.Value], numbers: dict[ir.Value, int]) -> None:

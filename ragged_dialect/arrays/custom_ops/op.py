@@ -25,14 +25,14 @@ from ragged_dialect.arrays.custom_ops.parameters import (
 from ragged_dialect.arrays.custom_ops.results import Result, Returned
 from ragged_dialect.arrays.tracing.autograd import Context, tensor_of
 from ragged_dialect.arrays.tracing.axes import Origin
-from ragged_dialect.arrays.tracing.function import trace_function
+from ragged_dialect.arrays.tracing.function import as_tensor, trace_function
 from ragged_dialect.arrays.tracing.guards import structure_at
 from ragged_dialect.arrays.tracing.jit import JitFunction
 from ragged_dialect.arrays.tracing.keeping import replayed
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.arrays.tracing.trace import Trace, running
 from ragged_dialect.compiler.extents import Size, extents_of, result_extents
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.locks import once
@@ -118,7 +118,9 @@ class TorchOp:
     # The function ----------------------------------------------------------------------------------
 
     def _replayed(self, *arguments: Tensor) -> list[Tensor]:
-        return Returned.of(self.name, self._tape(*arguments), arguments).tensors
+        trace = running(self.name)
+        leaves = [*arguments, *(as_tensor(trace, x) for x in self._tape.captured)]
+        return Returned.of(self.name, self._tape(leaves, leaves), arguments).tensors
 
     def _sources_of(self, trace: Trace, item: int | Origin) -> list[int | tuple[int, ...]]:
         """Of an argument of the program: the tensors of a call that it is, or the shapes of an array that the function
@@ -212,7 +214,7 @@ class TorchOp:
 
         def gradients(*arguments: Tensor) -> ArrayLike:
             given, cotangents = arguments[:count], arguments[count:]
-            return replayed(self.name, self._tape, given, active, chosen=which).pulled(cotangents)
+            return replayed(self.name, self._tape, given, active, self._tape.captured, which).pulled(cotangents)
 
         names = [f"cotangent{k}" for k in which]
         examples = [self._example(self._results[k]) for k in which]

@@ -78,9 +78,9 @@ class Recorded:
     def _roots(self) -> list[ir.Value]:
         return [leaf.root for leaves in self.leaves for leaf in leaves]
 
-    def kept(self) -> list[Place]:
-        """What of `ops` is worth keeping for gradients, given cotangents of the results. PassError for an operation
-        without a derivative."""
+    def kept(self) -> list[list[Place]]:
+        """What of `ops` is worth keeping for gradients, given cotangents of the results, and where each is. PassError
+        for an operation without a derivative."""
         values = [r.value for r in self.results]
 
         def made() -> list[ir.Value]:
@@ -113,16 +113,16 @@ class Recorded:
         """The gradients where values of the function are kept: for the structures that it makes now, which are those
         that it made then, unless somebody has changed what it is computed of."""
         results = [r.value for r in self.results if kind(r.dtype) == "f"]
-        values = [place.of(self.ops) for place in worth_keeping(self.ops, results, gradients)]
-        for value, x in zip(values, kept, strict=True):
-            whole, made = use_kept(value, x.storage)
-            for op in made:
-                known(op)
-            with ir.InsertionPoint.after(definer(value)):  # before anything reads what is kept
-                for axis, size in enumerate(_storage_sizes(value)):
-                    sizes = [build.value(shapes.dim(x.storage, axis)), build.value(size)]
-                    builders.assert_valid(sizes, "equal", self.op, axis)
-            gradients = [whole if gradient == value else gradient for gradient in gradients]
+        for places, x in zip(worth_keeping(self.ops, results, gradients), kept, strict=True):
+            for value in [place.of(self.ops) for place in places]:
+                whole, made = use_kept(value, x.storage)
+                for op in made:
+                    known(op)
+                with ir.InsertionPoint.after(definer(value)):  # before anything reads what is kept
+                    for axis, size in enumerate(_storage_sizes(value)):
+                        sizes = [build.value(shapes.dim(x.storage, axis)), build.value(size)]
+                        builders.assert_valid(sizes, "equal", self.op, axis)
+                gradients = [whole if gradient == value else gradient for gradient in gradients]
         return gradients
 
     def _gradient(self, x: Tensor, value: ir.Value) -> Tensor:

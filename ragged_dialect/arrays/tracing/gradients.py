@@ -13,7 +13,7 @@ from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
 from ragged_dialect.arrays.tracing.keeping import keeping, kept_leaf, replayed
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, unchanging
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Versions, unchanging
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import running
@@ -111,8 +111,9 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
 
     What the gradients need of the function's values is kept (`kept_bytes`), and so are copies of dense arrays of NumPy
     among the arguments and of those that the function holds on to, which may be written before; the values of ragged
-    arrays may not. ArgumentError for cotangents of another dtype, layout or shape than the results, and for arguments
-    that are no floats; RuntimeCheckError for other lengths."""
+    arrays may not, and tensors of PyTorch may not be changed, which is found. ArgumentError for that, for cotangents of
+    another dtype, layout or shape than the results, and for arguments that are no floats; RuntimeCheckError for other
+    lengths."""
     _checked("vjp", function)
     leaves, tree = flatten(arguments)
     if any(isinstance(leaf, Tensor) for leaf in leaves):
@@ -127,7 +128,13 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     size += sum((x.array if isinstance(x, DenseLeaf) else x).nbytes for x in copies)
     held = [x if isinstance(x, RaggedArray) else kept_leaf(x) for x in kept]
     own_arguments, captured = unflatten(tree, own[: len(leaves)]), own[len(leaves) :]
-    return results, Pullback(lambda given: taped.pull(own_arguments, captured, given, held), size)
+    versions = Versions(given)
+
+    def pull(cotangents: Nested) -> tuple[Nested, ...]:
+        versions.check("vjp")
+        return taped.pull(own_arguments, captured, cotangents, held)
+
+    return results, Pullback(pull, size)
 
 
 class Pullback:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.axes import Origin
@@ -144,18 +144,24 @@ class Fits:
         return self
 
 
+class Fixed(NamedTuple):
+    """A number that is no argument, in place of one."""
+
+    number: float
+
+
 @dataclass(frozen=True)
 class Elsewhere:
-    """What a function asked when it was traced, where its arguments are others by number."""
+    """What a function asked when it was traced, where its arguments are others."""
 
     guard: Guard
-    numbers: tuple[int, ...]
+    arguments: tuple[int | Fixed, ...]
 
     def __call__(self, leaves: Leaves) -> None:
         """As of the guard."""
-        self.guard([leaves[number] for number in self.numbers])
+        self.guard([x.number if isinstance(x, Fixed) else leaves[x] for x in self.arguments])
 
     def prepared(self) -> Callable[[Leaves], None]:
         """That of the guard."""
-        ask, numbers = self.guard.prepared(), self.numbers
-        return lambda leaves: ask([leaves[number] for number in numbers])
+        ask, arguments = self.guard.prepared(), self.arguments
+        return lambda leaves: ask([x.number if isinstance(x, Fixed) else leaves[x] for x in arguments])

@@ -11,11 +11,13 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import flatten, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded
+from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, running, tracing
 from ragged_dialect.arrays.tracing.wrap import of_value
+from ragged_dialect.ir.numbering import numbered
 from ragged_dialect.narrowing import is_scalar
 from ragged_dialect.passes.differentiate.keeping import Place
 from ragged_dialect.passes.differentiate.views import storage_of
@@ -52,9 +54,11 @@ def keeping(
             again = replayed(op, tape, arguments, numbers, captured, wanted)
             places = again.kept()
             before = len(again.ops) - len(ops)  # those that make its arguments
-            values = [Place(op - before, result).of(ops) for op, result in places]
-    of_results = {results[k].value: k for k in reversed(wanted)}
-    return Keeping(results, wanted, [of_results.get(value, _storage(trace, value)) for value in values], tape)
+            values = [Place(op - before, result).of(ops) for (op, result), *_ in places]
+    equal = numbered(ops)
+    of_results = {equal[results[k].value]: k for k in reversed(wanted)}
+    kept = [of_results[equal[x]] if equal[x] in of_results else _storage(trace, x) for x in values]
+    return Keeping(results, wanted, kept, tape)
 
 
 def replayed(
@@ -62,13 +66,17 @@ def replayed(
     tape: Tape,
     arguments: Sequence[Nested],
     numbers: Sequence[int],
-    captured: Sequence[Tensor] = (),
+    captured: Sequence[Nested],
     chosen: Sequence[int] | None = None,
 ) -> Recorded:
-    """A function as it was traced, with its derivatives by some of its arguments; of all its results or of some."""
+    """A function as it was traced, with its derivatives by some of its arguments; of all its results or of some.
+    Arguments, and what it captured, are those of the running trace, or arrays that become part of it."""
+    trace = running(op)
+    held = [as_tensor(trace, x) for x in captured]
+    leaves = [*(as_tensor(trace, x) for x in flatten(tuple(arguments))[0]), *held]
 
     def run(*given: Nested) -> Nested:
-        results = tape(*flatten(given)[0], *captured)
+        results = tape(leaves, [*flatten(given)[0], *held])
         return results if chosen is None else [flatten(results)[0][k] for k in chosen]
 
     return Recorded(op, run, arguments, numbers)

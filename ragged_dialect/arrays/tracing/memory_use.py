@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ragged_dialect.arrays.tracing.calls import cpu_run
 from ragged_dialect.arrays.tracing.derivatives import floats
@@ -12,6 +13,7 @@ from ragged_dialect.arrays.tracing.keeping import Keeping, keeping
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaves, leaf_spec
 from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.compiler.loading import counted
 from ragged_dialect.errors import ArgumentError, PassError
 from ragged_dialect.runtime.memory import MemoryUse
@@ -26,7 +28,7 @@ def measure(name: str, leaves: Leaves, body: Traceable, target: str | None = Non
             raise ArgumentError(f"{name}: expected a program for the CPU, whose memory is counted, got one for {place}")
         results, peak = _held(traced, leaves)
     given = sum(getattr(leaf.array if isinstance(leaf, DenseLeaf) else leaf, "nbytes", 0) for leaf in leaves)
-    return MemoryUse(given, results, peak, _saved(name, leaves, body, results))
+    return MemoryUse(given, results, peak, _saved(name, leaves, body))
 
 
 def _held(traced: Traced, leaves: Leaves) -> tuple[int, int]:
@@ -37,8 +39,8 @@ def _held(traced: Traced, leaves: Leaves) -> tuple[int, int]:
         return count.used, count.peak
 
 
-def _saved(name: str, leaves: Leaves, body: Traceable, results: int) -> int | None:
-    """The bytes that a function whose results have some keeps for its gradients; None where it has none."""
+def _saved(name: str, leaves: Leaves, body: Traceable) -> int | None:
+    """The bytes that a function keeps for its gradients beside its results; None where it has none."""
     specs = [leaf_spec(leaf) for leaf in leaves]
     active = [k for k, spec in enumerate(specs) if not spec.weak and kind(spec.dtype) == "f"]
     made: list[Keeping] = []
@@ -47,13 +49,12 @@ def _saved(name: str, leaves: Leaves, body: Traceable, results: int) -> int | No
         return [x for one in made for x in one.kept if isinstance(x, Tensor)]
 
     def run(tensors: list[Tensor]) -> Sequence[Tensor]:
-        try:
-            made.append(keeping(name, lambda *given: body(list(given)), tensors, active, floats))
-        except PassError:
-            return body(tensors)
-        return [*made[0].results, *kept()]
+        whole = [contiguous(x) for x in tensors]
+        with suppress(PassError):  # of an operation without a derivative
+            made.append(keeping(name, lambda *given: body(list(given)), whole, active, floats))
+        return kept()
 
     with trace_function(name, leaves, run) as traced:
         if not made:
             return None
-        return _held(traced, leaves)[0] - results if kept() else 0
+        return _held(traced, leaves)[0] if kept() else 0

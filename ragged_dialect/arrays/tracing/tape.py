@@ -71,15 +71,13 @@ class Tape:
         ops, (results, tree) = recorded(trace.block, run)
         return Taped(Tape(trace, ops, arguments, results, tree), ops, results)
 
-    def __call__(self, *given: Tensor) -> ArrayLike:
-        """The results, nested as they were. Given are the arguments, which are the first ones of the running trace or
-        made of them, and the captured arrays, which are captured again where they are not given."""
+    def __call__(self, leaves: Sequence[Tensor], given: Sequence[Tensor]) -> ArrayLike:
+        """The results, nested as they were. Given are the arguments and the captured arrays, or what was made of them:
+        of `leaves`, which are arguments of the running trace, held by it, or numbers."""
         trace = running("tape")
-        tensors = [*given, *map(trace.capture, self.captured[len(given) - self._count :])]
-        leaves = {id(leaf): number for number, leaf in enumerate(trace.leaves)}
-        held = range(self._count, len(tensors)) if len(given) > self._count else [leaves[id(x)] for x in self.captured]
+        tensors = list(given)
         for guard in self._guards:
-            trace.guard(Elsewhere(guard, (*range(self._count), *held)))
+            trace.guard(Elsewhere(guard, tuple(map(trace.leaf_of, leaves))))
         taken = _values(tensors)
         taken += [value for origin in self._derived for value in _values_of(_axis(tensors, origin))]
         module = parse_module(self._code, trace.module.context)

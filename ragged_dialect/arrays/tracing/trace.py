@@ -15,7 +15,7 @@ from ragged_dialect.arrays.core.arguments import check_word
 from ragged_dialect.arrays.core.spec import DType, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, Dense
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
-from ragged_dialect.arrays.tracing.guards import Conform, Fits, Guard, structure_at
+from ragged_dialect.arrays.tracing.guards import Conform, Fits, Fixed, Guard, structure_at
 from ragged_dialect.arrays.tracing.leaves import HELD, DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
 from ragged_dialect.arrays.tracing.plan import Plan, Result, kind_of
 from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
@@ -179,6 +179,12 @@ class Trace:
     def captured(self) -> list[Leaf]:
         """The captured arrays, in order."""
         return self.leaves[len(self.tensors) :]
+
+    def leaf_of(self, x: Tensor) -> int | Fixed:
+        """The number of the argument or captured array that a tracer stands for, or the number that it is."""
+        if x.constant is not None:
+            return Fixed(x.constant)
+        return next(k for k, known in enumerate([*self.tensors, *self.held]) if known is x)
 
     def _argument(self, number: int) -> Tensor:
         spec = leaf_spec(self.leaves[number])

@@ -129,3 +129,58 @@ def test_extents_are_no_part_of_the_program() -> None:
         np.testing.assert_allclose(rg.vjp(function, x)[1](np.float64(1))[0], expected)
     _, _, made = _valued(Static.of(function), True)(x)
     assert made.pull.compilations == 1
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_gradients_in_other_programs(name: str) -> None:
+    """A pullback is called in a traced function, whose arguments are none of the function's."""
+    function, arguments, _ = KEPT[name]
+    result, pull = rg.vjp(function, *arguments)
+    cotangent = upstream(result)
+    others = (2.0, rg.from_lengths(np.ones((3, 7)), [1, 2]), np.ones(5))
+    made = rg.jit(lambda s, z, v, c: (z.sum() + v.sum(), pull(c * s)))(*others, cotangent)[1]
+    for own, expected in zip(made, pull(cotangent), strict=True):
+        np.testing.assert_allclose(parts(own), 2 * parts(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_held_in_other_programs() -> None:
+    held, ids = rows(4, seed=5), rg.from_lengths(np.array([0, 1, 0, 4, 1]), [2, 0, 2, 1])
+    result, pull = rg.vjp(lambda x, k: (np.tanh(x[ids]) * k).max(axis=1) + (x * held).sum(axis=1), X, 3.0)
+    made = rg.jit(lambda c: pull(c)[0])(upstream(result))
+    np.testing.assert_allclose(made.values, pull(upstream(result))[0].values, rtol=1e-12)
+
+
+def test_what_is_computed_twice_is_kept_once() -> None:
+    fixed = W.copy()
+    fixed.flags.writeable = False
+    function = lambda x, w: np.sign(x @ w) * x + np.abs(x @ w)  # noqa: E731 - it has two uses
+    result, pull = rg.vjp(function, X, fixed)
+    assert pull.kept_bytes == ROWS * 4 * 8
+    again = rg.jit(lambda given, c: rg.vjp(function, *given)[1](c))((X, fixed), upstream(result))
+    for own, expected in zip(pull(upstream(result)), again, strict=True):
+        np.testing.assert_allclose(parts(own), parts(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_booleans_are_kept() -> None:
+    """Of a product whose sign alone is read a byte for each number."""
+    fixed = W.copy()
+    fixed.flags.writeable = False
+    function = lambda x, w: rg.where(x @ w > 0, x, 2.0 * x)  # noqa: E731 - it has two uses
+    result, pull = rg.vjp(function, X, fixed)
+    assert pull.kept_bytes in (ROWS * 4, ROWS * 4 * 8)  # as the comparison is an op of its own or part of a loop
+    again = rg.jit(lambda given, c: rg.vjp(function, *given)[1](c))((X, fixed), upstream(result))
+    np.testing.assert_allclose(pull(upstream(result))[0].values, again[0].values)
+
+
+@pytest.mark.parametrize("changed", ["dense", "ragged"])
+def test_tensors_that_are_changed(changed: str) -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    w, values = torch.tensor(W), torch.tensor(X.values)
+    result, pull = rg.vjp(lambda x, w: rg.softmax(x @ w, axis=1), rg.from_lengths(values, LENGTHS), w)
+    expected = pull(result)
+    {"dense": w, "ragged": values}[changed].mul_(2)
+    with pytest.raises(
+        rg.ArgumentError, match=r"vjp: expected tensors as they were, got one of shape \(.*, 4\) of float64"
+    ):
+        pull(result)
+    assert len(expected) == 2

@@ -122,6 +122,15 @@ def test_what_is_saved() -> None:
         saved(lambda x: rg.softmax(x, axis=7), x)
 
 
+@pytest.mark.parametrize("take", [np.s_[:, 1:], np.s_[1:], np.s_[[1, 0]], np.s_[:, ::-1]], ids=str)
+def test_windows(take: Any) -> None:
+    x = rg.from_lengths(np.random.default_rng(0).standard_normal((10, 4)), [3, 0, 5, 2])[take]
+    use = rg.jit(lambda x: rg.softmax(x, axis=1) * 2.0).memory(x)
+    assert use.saved is not None
+    assert 0 <= use.saved - x.values.nbytes <= 64
+    assert use.arguments == x.nbytes
+
+
 def test_scratch() -> None:
     x = rg.from_lengths(np.ones((1000, 8)), [300, 700])
     use = rg.jit(lambda x: rg.softmax(x * 2.0, axis=1).sum()).memory(x)
