@@ -88,7 +88,7 @@ def _sinh_tail(z: float) -> float:
     return _series(lambda k: 1 / math.factorial(2 * k + 1), z, 1)
 
 
-_SQUARE = (math.pi / 4 * 1.001) ** 2
+_SQUARE = (math.pi / 4 * 1.01) ** 2
 FITS = (
     Fit("EXP", _exp_tail, (-_LN2_HALF, _LN2_HALF), range(5), lambda x: x * x / max(abs(math.expm1(x)), 1e-9)),
     Fit("EXP2", _exp2_tail, (-0.5005, 0.5005), range(6), lambda x: abs(x) / 2**x),

@@ -87,7 +87,7 @@ class ExpandRaggedMath(RaggedPass):
     ```
 
     f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, atanh, asin, acos, erf become
-    straight-line arith ops; sin, cos and tan too, with a library call behind a branch for |x| > 2**20;
+    straight-line arith ops; sin, cos and tan too, with a library call behind a branch for |x| > 2**17;
     powf, by an f64 logarithm; all at most 2 ulp on the full range, tan 4. f64: exp to log1p, sinh,
     cosh and tanh too, at most 3 ulp.
     Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a

@@ -102,6 +102,10 @@ class Number:
     def __rtruediv__(self, other: float) -> Number:
         return self._binary(arith.divf, other, self)
 
+    def fused(self, factor: Number | float, term: Number | float) -> Number:
+        """The product plus `term`, rounded once, with or without an instruction for it."""
+        return Number(self.emitter, self.emitter.plain(math.fma, self.value, self.same(factor), self.same(term)))
+
     def compare(self, predicate: str, other: Number | float) -> ir.Value:
         """An i1 value; the predicates are ordered: false on NaN."""
         return self.emitter.plain(arith.cmpf, _ORDERED[predicate], self.value, self.same(other))

@@ -9,11 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ragged_dialect._mlir import ir, llvm, scf
+from ragged_dialect._mlir import ir, llvm, scf, vector
 from ragged_dialect.host_cpu import host_has
+from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import locate
 from ragged_dialect.lowering.math_emitter import Number
-from ragged_dialect.lowering.math_variants import PREFIX, masked_function, scalar_function, widened_function
+from ragged_dialect.lowering.math_variants import (
+    MASKED_LANES,
+    PREFIX,
+    masked_function,
+    scalar_function,
+    widened_function,
+)
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.runtime.vector_math import libmvec
 
@@ -26,6 +33,9 @@ VECTOR_ISAS = {
 }
 VECTOR = "_ZGV"
 """What the names of vector functions begin with."""
+
+GUARD = "ragged.guard"
+"""Attribute of what `guarded` makes."""
 
 _USED = "llvm.compiler.used"
 
@@ -45,6 +55,17 @@ def required_libraries() -> list[str]:
         return []
     lines = Path("/proc/self/maps").read_text().splitlines()
     return sorted({line.split(maxsplit=5)[5] for line in lines if "/libmvec" in line})
+
+
+def call_masked(call: ir.Operation, operands: list[ir.Value], mask: ir.Value) -> ir.Value:
+    """What the function of a call in the other branch of `guarded` gives of vectors, for the lanes of a mask."""
+    callee, total = ir.FlatSymbolRefAttr(call.attributes["callee"]).value, mask.type.shape[0]
+    lanes, result = min(total, MASKED_LANES[-1]), operands[0]
+    for first in range(0, total, lanes):
+        given = [build.lanes_of(x, first, lanes) for x in (*operands, mask)]
+        found = llvm.CallOp(given[0].type, given, [], [], callee=f"{callee}_v{lanes}").results[0]
+        result = vector.insert_strided_slice(found, result, [first], [1])
+    return result
 
 
 class MathLibrary:
@@ -81,6 +102,7 @@ class MathLibrary:
         masked variants, so that a loop vectorises all the same."""
         emitter, kind = usual.emitter, usual.value.type
         branch: Any = scf.IfOp(is_usual, [kind], has_else=True, loc=emitter.loc, ip=emitter.ip)
+        branch.attributes[GUARD] = ir.UnitAttr.get()
         scf.YieldOp([usual.value], loc=emitter.loc, ip=ir.InsertionPoint(branch.then_block))
         inside = ir.InsertionPoint(branch.else_block)
         name, texts = f"{name}{'' if usual.is_long else 'f'}", (str(kind), len(operands))

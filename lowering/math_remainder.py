@@ -18,7 +18,7 @@ def fmod(x: Number, y: Number, library: MathLibrary) -> Number:
     """What is left of x by whole multiples of y, with the sign of x: exact."""
     emitter, a, b = x.emitter, x.magnitude(), y.magnitude()
     whole = emitter.number(emitter.plain(math.trunc, (a / b).value))
-    left = emitter.number(emitter.plain(math.fma, (whole * -1.0).value, b.value, a.value))
+    left = (whole * -1.0).fused(b, a)
     left = emitter.select(left.compare("<", 0.0), left + b, left)
     exact = whole.compare("<", 2.0 ** (53 if x.is_long else 24))
     is_usual = emitter.plain(arith.andi, exact, b.compare("<", numbers.inf))

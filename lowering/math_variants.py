@@ -9,7 +9,7 @@ of C functions: `sin` as a builtin becomes an LLVM intrinsic, which has no varia
 from __future__ import annotations
 
 PREFIX = "__ragged_"
-_MASKED_LANES = (2, 4, 8, 16)
+MASKED_LANES = (2, 4, 8, 16)
 _PURE = (
     "memory_effects = #llvm.memory_effects<other = none, argMem = none, inaccessibleMem = none, "
     "errnoMem = none, targetMem0 = none, targetMem1 = none>, no_unwind, will_return"
@@ -73,14 +73,14 @@ def masked_function(scalar: str, kind: str, arity: int) -> list[str]:
     rarely is vectorised, and pays one call per vector.
     """
     symbol = f"{PREFIX}{scalar}"
-    variants = [f"_ZGV_LLVM_M{lanes}{'v' * arity}_{symbol}({symbol}_v{lanes})" for lanes in _MASKED_LANES]
+    variants = [f"_ZGV_LLVM_M{lanes}{'v' * arity}_{symbol}({symbol}_v{lanes})" for lanes in MASKED_LANES]
     given, kinds = ", ".join(f"%x{k}" for k in range(arity)), ", ".join([kind] * arity)
     body = f"%r = llvm.call @{scalar}({given}) : ({kinds}) -> {kind}\nllvm.return %r : {kind}"
     parameters = ", ".join(f"%x{k}: {kind}" for k in range(arity))
     head = f"llvm.func internal @{symbol}({parameters}) -> {kind} attributes {{{_attributes(variants)}}}"
     return [
         scalar_function(scalar, kind, arity),
-        *(_masked(f"{symbol}_v{lanes}", scalar, kind, arity, lanes) for lanes in _MASKED_LANES),
+        *(_masked(f"{symbol}_v{lanes}", scalar, kind, arity, lanes) for lanes in MASKED_LANES),
         f"{head} {{\n{body}\n}}",
     ]
 
@@ -102,7 +102,7 @@ def _masked(name: str, scalar: str, kind: str, arity: int, lanes: int) -> str:
     body = "\n".join([*safe, *steps])
     parameters = ", ".join(f"%x{k}: {vector}" for k in numbers)
     return f"""llvm.func internal @{name}({parameters}, %mask: vector<{lanes}xi1>) -> {vector}
-    attributes {{no_inline, {_PURE}}} {{
+    attributes {{no_inline, {_PURE}, passthrough = ["cold"]}} {{
   %lanes = llvm.bitcast %mask : vector<{lanes}xi1> to i{lanes}
   %none = llvm.mlir.constant(0 : i{lanes}) : i{lanes}
   %zero = llvm.mlir.zero : {vector}

@@ -216,3 +216,44 @@ func.func @fill(%x: f128, %y: memref<8xf128>) {
   }
   return
 }
+
+// -----
+
+// What a vector needs rarely is a call behind a branch, for the lanes that have an iteration, 16 at a time.
+
+// CHECK-LABEL: func.func @guarded
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK: %[[MASK:.*]] = vector.create_mask %{{.*}} : vector<64xi1>
+// CHECK: %[[X:.*]] = vector.maskedload %{{.*}}[%[[I]]], %[[MASK]]
+// CHECK: %[[USUAL:.*]] = arith.cmpf olt, %[[X]]
+// CHECK: %[[OTHER:.*]] = arith.xori %[[USUAL]]
+// CHECK: %[[RARE:.*]] = arith.andi %[[OTHER]], %[[MASK]] : vector<64xi1>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[RARE]] : vector<64xi1> into i1
+// CHECK: %[[R:.*]] = scf.if %[[ANY]] -> (vector<64xf32>) {
+// CHECK: %[[LOW:.*]] = vector.extract_strided_slice %[[X]] {offsets = [0], sizes = [16]
+// CHECK: llvm.call @rare_v16(%[[LOW]], %{{.*}}) : (vector<16xf32>, vector<16xi1>) -> vector<16xf32>
+// CHECK: llvm.call @rare_v16
+// CHECK: arith.select %[[RARE]]
+// CHECK: } else {
+// CHECK: vector.maskedstore %{{.*}}[%[[I]]], %[[MASK]], %[[R]]
+llvm.func @rare(f32) -> f32
+llvm.func @rare_v16(vector<16xf32>, vector<16xi1>) -> vector<16xf32>
+func.func @guarded(%x: memref<?xf32>, %n: index) -> memref<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %limit = arith.constant 8.0 : f32
+  %y = memref.alloc(%n) : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    %usual = arith.cmpf olt, %a, %limit : f32
+    %r = scf.if %usual -> f32 {
+      scf.yield %b : f32
+    } else {
+      %c = llvm.call @rare(%a) : (f32) -> f32
+      scf.yield %c : f32
+    } {ragged.guard}
+    memref.store %r, %y[%i] : memref<?xf32>
+  }
+  return %y : memref<?xf32>
+}

@@ -9,6 +9,7 @@ from ragged_dialect.ir.match import bit_width, constant_int, defining_op, is_num
 from ragged_dialect.lowering.buffers import is_own, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.math_library import GUARD
 
 _ROUNDED = frozenset({"arith.addf", "arith.mulf"})
 _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign", "floor", "fma", "sqrt", "trunc"))
@@ -55,6 +56,15 @@ class Run:
     def buffer(self) -> ir.Value:
         """What the runs are parts of."""
         return self.view.operands[0]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What `MathLibrary.guarded` makes: `usual` where `condition` holds, else what a call gives."""
+
+    condition: ir.Value
+    usual: ir.Value
+    call: ir.Operation
 
 
 @dataclass
@@ -113,6 +123,16 @@ def body_of(loop: ir.Operation) -> Body:
     if not (computes or body.accumulators or body.run or is_short):
         raise Unfit("a copy")
     return body
+
+
+def guard_of(op: ir.Operation) -> Guard | None:
+    """That of a branch, if it is one."""
+    if GUARD not in op.attributes:
+        return None
+    blocks = [[inner.operation for inner in region.blocks[0].operations] for region in op.regions]
+    if [[inner.name for inner in block] for block in blocks] != [["scf.yield"], ["llvm.call", "scf.yield"]]:
+        return None
+    return Guard(op.operands[0], blocks[0][0].operands[0], blocks[1][0])
 
 
 def width(type_: ir.Type) -> int:
@@ -206,6 +226,8 @@ def _classify(body: Body) -> None:
         inside = [x for x in op.operands if body.is_inside(x)]
         if op.name in ("memref.load", "memref.store"):
             _classify_access(body, op, op.name == "memref.store")
+        elif guard_of(op) is not None:
+            continue
         elif not (op.name.startswith("arith.") or op.name in _MATH) or len(op.results) != 1:
             raise Unfit(op.name)
         else:

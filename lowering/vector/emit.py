@@ -8,7 +8,8 @@ from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import constant_int
-from ragged_dialect.lowering.vector.body import Accumulator, Body, Run, width
+from ragged_dialect.lowering.math_library import call_masked
+from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of, width
 from ragged_dialect.lowering.vector.machine import Registers
 
 _SHORTEST = 8
@@ -116,6 +117,8 @@ class _Step:
             self.known[op.results[0]] = self._load(op)
         elif op.name == "memref.store":
             self._store(op)
+        elif (guard := guard_of(op)) is not None:
+            self.known[op.results[0]] = self._guarded(guard)
         else:
             if op.results[0] in self.body.shifted:
                 clone(op, self.same)
@@ -123,6 +126,23 @@ class _Step:
             operands = [self.vector(x) for x in op.operands]
             made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
             self.known[op.results[0]] = made.result
+
+    def _guarded(self, guard: Guard) -> ir.Value:
+        """What is usual, and the call for lanes where it is not: behind a branch."""
+        bit = ir.IntegerType.get_signless(1)
+        usual, condition, *operands = (self.vector(x) for x in (guard.usual, guard.condition, *guard.call.operands))
+        rare = arith.xori(condition, _splat(build.constant(bit, 1), self.lanes))
+        if self.mask is not None:
+            rare = arith.andi(rare, self.mask)
+        branch = scf.IfOp(
+            vector.reduction(bit, ir.Attribute.parse("#vector.kind<or>"), rare), [usual.type], has_else=True
+        )
+        with ir.InsertionPoint(branch.then_block):
+            called = call_masked(guard.call, operands, rare)
+            scf.yield_([arith.select(rare, called, usual)])
+        with ir.InsertionPoint(branch.else_block):
+            scf.yield_([usual])
+        return branch.results[0]
 
     def _load(self, op: ir.Operation) -> ir.Value:
         buffer, *indices = op.operands
@@ -204,18 +224,9 @@ def _folded(one: Accumulator, lanes: ir.Value, count: int) -> ir.Value:
     """The lanes of a vector folded as a tree: halves with each other."""
     while count > 1:
         count //= 2
-        first, second = (_slice(lanes, start, count) for start in (0, count))
+        first, second = (build.lanes_of(lanes, start, count) for start in (0, count))
         lanes = one.combiner.apply(second, first)
     return vector.extract(lanes, [], [0])
-
-
-def _slice(value: ir.Value, start: int, size: int) -> ir.Value:
-    i64 = build.i64()
-    numbers = {"offsets": start, "sizes": size, "strides": 1}
-    attributes = {name: ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k)]) for name, k in numbers.items()}
-    type_ = _lanes(size, value.type.element_type)
-    made = ir.Operation.create("vector.extract_strided_slice", results=[type_], operands=[value], attributes=attributes)
-    return made.result
 
 
 def _total(one: Accumulator, folded: ir.Value) -> Callable[[ir.Value], ir.Value]:

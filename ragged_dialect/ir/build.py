@@ -212,3 +212,12 @@ def below(a: Mixed, b: Mixed) -> ir.Value:
 def above(a: Mixed, b: Mixed) -> ir.Value:
     """a > b, unsigned."""
     return _compare(arith.CmpIPredicate.ugt, a, b)
+
+
+def lanes_of(value: ir.Value, start: int, size: int) -> ir.Value:
+    """So many lanes of a vector from one on."""
+    numbers = {"offsets": start, "sizes": size, "strides": 1}
+    attributes = {name: ir.ArrayAttr.get([ir.IntegerAttr.get(i64(), k)]) for name, k in numbers.items()}
+    type_ = ir.VectorType.get([size], value.type.element_type)
+    made = ir.Operation.create("vector.extract_strided_slice", results=[type_], operands=[value], attributes=attributes)
+    return made.result
