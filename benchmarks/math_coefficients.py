@@ -51,11 +51,6 @@ def _log_tail(x: float) -> float:
     return (math.log1p(x) - x + x * x / 2) / x**3
 
 
-def _atanh_tail(z: float) -> float:
-    """`(2 * atanh(s) / s - 2) / s**2` as a function of `z = s**2`."""
-    return _series(lambda k: 2 / (2 * k + 1), z, 1)
-
-
 def _tanh_tail(z: float) -> float:
     """`(tanh(x) / x - 1) / x**2` as a function of `z = x**2`."""
     if z < 1e-3:
@@ -93,7 +88,6 @@ FITS = (
     Fit("EXP", _exp_tail, (-_LN2_HALF, _LN2_HALF), range(5), lambda x: x * x / max(abs(math.expm1(x)), 1e-9)),
     Fit("EXP2", _exp2_tail, (-0.5005, 0.5005), range(6), lambda x: abs(x) / 2**x),
     Fit("LOG", _log_tail, (2**-0.5 - 1, 2**0.5 - 1), range(8), lambda x: abs(x) ** 3 / max(abs(math.log1p(x)), 1e-9)),
-    Fit("ATANH", _atanh_tail, (0, 0.0295), range(4), lambda z: z / 2, single=False),
     Fit("ATANH_SMALL", lambda z: _series(lambda k: 1 / (2 * k + 1), z, 1), (0, 0.25), range(6), lambda z: z),
     Fit("TANH", _tanh_tail, (0, 0.625**2), range(5), lambda z: z * math.sqrt(z) / max(math.tanh(math.sqrt(z)), 1e-9)),
     Fit("ERF", _erf_tail, (0, 0.9**2), range(7), lambda z: 1 / (1 + _erf_tail(z))),

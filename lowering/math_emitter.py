@@ -9,12 +9,24 @@ the formulas are accurate with and without the fusion.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Context, Decimal
 
 from ragged_dialect._mlir import arith, ir, math
 
 _ORDERED = {"==": arith.CmpFPredicate.OEQ, "<": arith.CmpFPredicate.OLT, "<=": arith.CmpFPredicate.OLE,
             ">": arith.CmpFPredicate.OGT, ">=": arith.CmpFPredicate.OGE}  # fmt: skip
 _SIGNED = {"==": arith.CmpIPredicate.eq, "<": arith.CmpIPredicate.slt, ">": arith.CmpIPredicate.sgt}
+
+EXACT = Context(prec=60)
+"""Where constants are computed: digits that no part of them has."""
+
+LN2 = Decimal(2).ln(EXACT)
+
+
+def two_parts(value: Decimal, bits: int) -> tuple[float, float]:
+    """The multiple of 2**-bits next to a value, and the rest."""
+    high = round(EXACT.multiply(value, 2**bits)) / 2**bits
+    return high, float(EXACT.subtract(value, Decimal(high)))
 
 
 class Emitter:
@@ -196,10 +208,6 @@ class Bits:
     def low_half(self) -> Bits:
         """The low 32 bits of a 64-bit value."""
         return Bits(self.emitter, self.emitter.plain(arith.trunci, ir.IntegerType.get_signless(32), self.value))
-
-    def to_float(self) -> Number:
-        """A 32-bit signed value as f32."""
-        return Number(self.emitter, self.emitter.plain(arith.sitofp, self.emitter.f32, self.value))
 
     def as_float(self) -> Number:
         """The float with this encoding."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.math_emitter import Bits, Number, with_sign_of
+from ragged_dialect.lowering.math_emitter import LN2, Bits, Number, two_parts, with_sign_of
 
 _LOG2_E = 1 / math.log(2)
 
@@ -48,12 +48,8 @@ class _Type:
     @property
     def ln2(self) -> tuple[float, float]:
         """The high part of ln 2, and the rest."""
-        high = round(math.log(2) * 2**self.split) / 2**self.split
-        return high, (math.log(2) - high) + LN2_REST
+        return two_parts(LN2, self.split)
 
-
-LN2_REST = 2.3190468138462996e-17
-"""ln 2 less the f64 next to it."""
 
 _SINGLE = _Type(23, 127, -104.0, 89.0, -150.5, 15, EXP, EXP2, SINH)
 _DOUBLE = _Type(
@@ -69,13 +65,14 @@ _DOUBLE = _Type(
 )
 
 
-def _type(x: Number) -> _Type:
+def type_of(x: Number) -> _Type:
+    """What there is to know of the type of a number."""
     return _DOUBLE if x.is_long else _SINGLE
 
 
 def _reduce(x: Number, bias: int) -> tuple[Number, Number]:
     """(t, r): `x = n ln 2 + r` with `|r| <= ln(2) / 2`, and `n + bias` in the low bits of t."""
-    own = _type(x)
+    own = type_of(x)
     high, low = own.ln2
     t = x * _LOG2_E + (own.round + bias)
     n = t - (own.round + bias)
@@ -84,7 +81,7 @@ def _reduce(x: Number, bias: int) -> tuple[Number, Number]:
 
 def _power(r: Number) -> Number:
     """`e**r - 1` for `|r| <= ln(2) / 2`."""
-    return r * r * r.polynomial(_type(r).exp) + r
+    return r * r * r.polynomial(type_of(r).exp) + r
 
 
 def _scaled(p: Number, sum_of_exponents: Bits) -> Number:
@@ -94,7 +91,7 @@ def _scaled(p: Number, sum_of_exponents: Bits) -> Number:
     The scale is split in two factors: alone it is no number of the type where the result is subnormal or p < 1
     and n is above the highest exponent. Their biased exponents are the two halves of the sum.
     """
-    mantissa = _type(p).mantissa
+    mantissa = type_of(p).mantissa
     half = sum_of_exponents >> 1
     return p * (half << mantissa).as_float() * ((sum_of_exponents - half) << mantissa).as_float()
 
@@ -102,7 +99,7 @@ def _scaled(p: Number, sum_of_exponents: Bits) -> Number:
 def exp(x: Number) -> Number:
     """`e**x` to 1 ulp; subnormal results rounded once."""
 
-    own = _type(x)
+    own = type_of(x)
 
     def power(x: Number) -> Number:
         t, r = _reduce(x.at_most(own.high), 2 * own.bias)
@@ -121,7 +118,7 @@ def _or_zero(x: Number, low: float, power: Callable[[Number], Number]) -> Number
 
 def exp_in_range(x: Number) -> Number:
     """`e**x` for x in [-87, 88]: no clamps and a single scale."""
-    own = _type(x)
+    own = type_of(x)
     t, r = _reduce(x, own.bias)
     return (_power(r) + 1.0) * (t.bits() << own.mantissa).as_float()
 
@@ -129,7 +126,7 @@ def exp_in_range(x: Number) -> Number:
 def exp2(x: Number) -> Number:
     """`2**x` to 1 ulp."""
 
-    own = _type(x)
+    own = type_of(x)
     rounding = own.round + 2 * own.bias
 
     def power(x: Number) -> Number:
@@ -152,7 +149,7 @@ def exp2_of_long(t: Number, kind: ir.Type) -> Number:
 def exp2_at_most_one(x: Number) -> Number:
     """`2**x` for x <= 0, of f32 or f64, 0 where it is below the normal numbers: no clamps but one and a single scale,
     whose exponent is 0 there."""
-    own = _type(x)
+    own = type_of(x)
     rounding = own.round + own.bias
     x = x.at_least(float(-own.bias))
     t = x + rounding
@@ -162,7 +159,7 @@ def exp2_at_most_one(x: Number) -> Number:
 
 def expm1(x: Number) -> Number:
     """`e**x - 1` to 2 ulp; exact where x is too small for the square to count."""
-    own = _type(x)
+    own = type_of(x)
     t, r = _reduce(x.at_most(own.high).at_least(-1.0 * (own.mantissa + 3)), own.bias - 1)
     half_scale = (t.bits() << own.mantissa).as_float()  # 2**(n - 1): 2**n may be infinite
     result = (half_scale * _power(r) + (half_scale - 0.5)) * 2.0
@@ -172,7 +169,7 @@ def expm1(x: Number) -> Number:
 def tanh(x: Number) -> Number:
     """Of f32 an odd polynomial below 0.625, else `1 - 2 / (exp(2|x|) + 1)`; of f64 `e / (e + 2)` with
     `e = exp(2|x|) - 1`; 3 ulp."""
-    own, a = _type(x), x.magnitude()
+    own, a = type_of(x), x.magnitude()
     t, r = _reduce(a.at_most(0.36 * (own.mantissa + 3)) * 2.0, own.bias)
     scale = (t.bits() << own.mantissa).as_float()
     if x.is_long:
@@ -187,7 +184,7 @@ def tanh(x: Number) -> Number:
 
 def _half_power(a: Number) -> Number:
     """`e**a / 2` to 1 ulp for a >= 0."""
-    own = _type(a)
+    own = type_of(a)
     t, r = _reduce(a.at_most(own.high + 1.0), 2 * own.bias - 1)
     return _scaled(_power(r) + 1.0, t.bits())
 
@@ -202,6 +199,6 @@ def sinh(x: Number) -> Number:
     """Odd polynomial below 1, else `(e**|x| - e**-|x|) / 2`; 2 ulp."""
     a = x.magnitude()
     square = x * x
-    small = a * square * square.polynomial(_type(x).sinh) + a
+    small = a * square * square.polynomial(type_of(x).sinh) + a
     half = _half_power(a)
     return with_sign_of(x.emitter.select(a.compare("<", 1.0), small, half - 0.25 / half), x)

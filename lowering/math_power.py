@@ -8,7 +8,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.lowering.math_emitter import Number
 from ragged_dialect.lowering.math_exponential import exp2_of_long
-from ragged_dialect.lowering.math_logarithm import log2_of_single
+from ragged_dialect.lowering.math_logarithm import log2
 
 
 def power(x: Number, y: Number) -> Number:
@@ -25,7 +25,7 @@ def power(x: Number, y: Number) -> Number:
     def whole(z: Number) -> ir.Value:
         return z.compare("==", emitter.number(emitter.float(math_ops.trunc, z.value)))
 
-    found = exp2_of_long(log2_of_single(a) * y.widen(), x.value.type)
+    found = exp2_of_long(log2(a.widen()) * y.widen(), x.value.type)
     # Whole, and its half is not: of two bits the first is the larger one.
     is_odd = emitter.plain(arith.cmpi, arith.CmpIPredicate.ugt, whole(y), whole(y * 0.5))
     signed = emitter.select(both(x.bits().compare("<", 0), is_odd), found * -1.0, found)
