@@ -88,8 +88,8 @@ class ExpandRaggedMath(RaggedPass):
 
     f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, atanh, asin, acos, erf become
     straight-line arith ops; sin, cos and tan too, with a library call behind a branch for |x| > 2**17;
-    powf, by an f64 logarithm; all at most 2 ulp on the full range, tan 4. f64: exp to log1p, sinh,
-    cosh and tanh too, at most 3 ulp.
+    powf, by a logarithm that is a sum of two numbers; all at most 2 ulp on the full range, tan 4. f64:
+    exp to log1p, sinh, cosh and tanh, and powf where fused multiply-adds are instructions, at most 3 ulp.
     Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a
     call for quotients that have more bits than the type.
     The other functions, and those of f64, become calls of f64 library functions (`llvm.call`) with vector
@@ -175,10 +175,8 @@ def _compute(name: str, op: ir.Operation, emitter: Emitter, library: MathLibrary
     kind, width = op.operands[0].type, _width(op)
     if width == 0:
         raise PassFailure(op, f"expected scalars of f16, bf16, f32 or f64 to expand {name}, got {kind}")
-    if name in _LONG_POLYNOMIALS and width == 64:
-        return _POLYNOMIALS[name](emitter.number(op.operands[0])).value
     if width == 64:
-        return library.call(_LIBRARY[name], _floats(op, emitter, emitter.f64), emitter.ip, emitter.loc)
+        return _double(name, _floats(op, emitter, emitter.f64), emitter, library)
     operands = _floats(op, emitter, emitter.f32)
     result = _single(name, operands, emitter, library)
     return result if width == 32 else emitter.number(result).narrow(kind).value
@@ -202,6 +200,16 @@ def _floats(op: ir.Operation, emitter: Emitter, kind: ir.Type) -> list[ir.Value]
     return values
 
 
+def _double(name: str, operands: list[ir.Value], emitter: Emitter, library: MathLibrary) -> ir.Value:
+    """The value of the function `name` of f64 operands, in f64."""
+    numbers = [emitter.number(x) for x in operands]
+    if name in _LONG_POLYNOMIALS:
+        return _POLYNOMIALS[name](*numbers).value
+    if _LIBRARY[name] == "pow" and library.fuses:
+        return math_power.power(*numbers, fuses=True).value
+    return library.call(_LIBRARY[name], operands, emitter.ip, emitter.loc)
+
+
 def _single(name: str, operands: list[ir.Value], emitter: Emitter, library: MathLibrary) -> ir.Value:
     """The value of the function `name` of f32 operands, in f32."""
     x = emitter.number(operands[0])
@@ -210,12 +218,11 @@ def _single(name: str, operands: list[ir.Value], emitter: Emitter, library: Math
     if name in _GUARDED:
         return _GUARDED[name](x, library).value
     if name == "math.powf":
-        return math_power.power(x, emitter.number(operands[1])).value
+        return math_power.power(x, emitter.number(operands[1]), library.fuses).value
     if name in _NATIVE:
         return emitter.plain(getattr(math, name.removeprefix("math.")), *operands)
     wide = [v if v.type == emitter.f64 else emitter.number(v).widen().value for v in operands]
-    result = library.call(_LIBRARY[name], wide, emitter.ip, emitter.loc)
-    return emitter.number(result).narrow(emitter.f32).value
+    return emitter.number(_double(name, wide, emitter, library)).narrow(emitter.f32).value
 
 
 def _size(x: Number) -> Number:

@@ -93,6 +93,10 @@ class Number:
         """`other` as a value of this number's type."""
         return other.value if isinstance(other, Number) else self.emitter.constant(self.value.type, float(other))
 
+    def constant(self, value: float) -> Number:
+        """A constant of this number's type."""
+        return Number(self.emitter, self.same(value))
+
     def _binary(self, op: Callable[..., ir.Value], left: Number | float, right: Number | float) -> Number:
         return Number(self.emitter, self.emitter.float(op, self.same(left), self.same(right)))
 

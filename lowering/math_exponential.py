@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.math_emitter import LN2, Bits, Number, two_parts, with_sign_of
 
 _LOG2_E = 1 / math.log(2)
@@ -138,12 +137,16 @@ def exp2(x: Number) -> Number:
     return _or_zero(x, own.lowest, power)
 
 
-def exp2_of_long(t: Number, kind: ir.Type) -> Number:
-    """`2**t` of f64 as f32, to 1 ulp."""
-    t = t.at_most(129.0).at_least(-151.0)
-    shifted = t + _DOUBLE.round
-    r = (t - (shifted - _DOUBLE.round)).narrow(kind)
-    return _scaled(r * r.polynomial(EXP2) + 1.0, shifted.bits().low_half() + 2 * _SINGLE.bias)
+def exp2_of_sum(x: Number, rest: Number | None) -> Number:
+    """`2**(x + rest)` to 1 ulp, for a rest of a few ulps of x at most; without branches for small results."""
+    own = type_of(x)
+    rounding = own.round + 2 * own.bias
+    x = x.at_most(own.bias + 2.0).at_least(own.lowest)
+    t = x + rounding
+    r = x - (t - rounding)
+    if rest is not None:
+        r = r + rest
+    return _scaled(r * r.polynomial(own.exp2) + 1.0, t.bits())
 
 
 def exp2_at_most_one(x: Number) -> Number:

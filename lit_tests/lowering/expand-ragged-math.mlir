@@ -69,16 +69,16 @@ func.func @sine(%x: f32) -> f32 {
 // f64 functions have vector variants, which the module keeps alive.
 
 // CHECK-LABEL: func.func @double
-// CHECK: llvm.call @__ragged_pow(%{{.*}}, %{{.*}}) : (f64, f64) -> f64
-// CHECK: llvm.func @_ZGVdN4vv_pow(vector<4xf64>, vector<4xf64>) -> vector<4xf64>
-// CHECK: llvm.func internal @__ragged_pow_v2(
-// CHECK: llvm.call @_ZGVdN4vv_pow
-// CHECK: llvm.func internal @__ragged_pow(%{{.*}}: f64, %{{.*}}: f64) -> f64
-// CHECK-SAME: _ZGV_LLVM_N2vv___ragged_pow(__ragged_pow_v2),_ZGV_LLVM_N4vv___ragged_pow(_ZGVdN4vv_pow)
+// CHECK: llvm.call @__ragged_atan2(%{{.*}}, %{{.*}}) : (f64, f64) -> f64
+// CHECK: llvm.func @_ZGVdN4vv_atan2(vector<4xf64>, vector<4xf64>) -> vector<4xf64>
+// CHECK: llvm.func internal @__ragged_atan2_v2(
+// CHECK: llvm.call @_ZGVdN4vv_atan2
+// CHECK: llvm.func internal @__ragged_atan2(%{{.*}}: f64, %{{.*}}: f64) -> f64
+// CHECK-SAME: _ZGV_LLVM_N2vv___ragged_atan2(__ragged_atan2_v2),_ZGV_LLVM_N4vv___ragged_atan2(_ZGVdN4vv_atan2)
 // CHECK: llvm.mlir.global appending @llvm.compiler.used
-// CHECK: llvm.mlir.addressof @_ZGVdN4vv_pow
+// CHECK: llvm.mlir.addressof @_ZGVdN4vv_atan2
 func.func @double(%x: f64, %y: f64) -> f64 {
-  %z = math.powf %x, %y : f64
+  %z = math.atan2 %x, %y : f64
   return %z : f64
 }
 
