@@ -89,7 +89,8 @@ class ExpandRaggedMath(RaggedPass):
     f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, atanh, asin, acos, erf become
     straight-line arith ops; sin, cos and tan too, with a library call behind a branch for |x| > 2**17;
     powf, by a logarithm that is a sum of two numbers; all at most 2 ulp on the full range, tan 4. f64:
-    exp to log1p, sinh, cosh and tanh, and powf where fused multiply-adds are instructions, at most 3 ulp.
+    exp to log1p, sinh, cosh and tanh, and where fused multiply-adds are instructions powf, sin, cos and
+    tan (|x| up to 2**27), at most 3 ulp, tan 4.
     Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a
     call for quotients that have more bits than the type.
     The other functions, and those of f64, become calls of f64 library functions (`llvm.call`) with vector
@@ -205,6 +206,8 @@ def _double(name: str, operands: list[ir.Value], emitter: Emitter, library: Math
     numbers = [emitter.number(x) for x in operands]
     if name in _LONG_POLYNOMIALS:
         return _POLYNOMIALS[name](*numbers).value
+    if name in _GUARDED and library.fuses:
+        return _GUARDED[name](numbers[0], library).value
     if _LIBRARY[name] == "pow" and library.fuses:
         return math_power.power(*numbers, fuses=True).value
     return library.call(_LIBRARY[name], operands, emitter.ip, emitter.loc)
