@@ -3,8 +3,8 @@
 Each polynomial is the minimax fit, over its interval, of the error of the function it is part of.
 The fit is a weighted least-squares fit whose weights are moved to where the error is largest
 (Lawson's iteration). Coefficients of float32 polynomials are then rounded one by one, lowest order
-first, and the rest is fitted again around the rounded ones. The printed tuples are those in
-`lowering/math_*.py`, lowest order first, with the largest error of the fit in bits.
+first, and the rest is fitted again around the rounded ones. Those of float64 interpolate. The printed tuples are
+those in `lowering/math_*.py`, lowest order first, with the largest error of the fit in bits.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -29,11 +30,13 @@ class Fit:
     powers: Sequence[int]
     scale: Function
     single: bool = True
+    bits: int = 26
 
 
 def _series(terms: Callable[[int], float], x: float, first: int, step: int = 1) -> float:
     """`sum(terms(k) * x**(k - first))` for k = first, first + step, …: cancellation-free near 0."""
-    return math.fsum(terms(k) * x ** (k - first) for k in range(first, first + 60 * step, step))
+    found = (terms(k) * x ** (k - first) for k in range(first, first + 60 * step, step))
+    return sum(found) if isinstance(x, Fraction) else math.fsum(found)
 
 
 def _exp_tail(x: float) -> float:
@@ -75,7 +78,12 @@ def _cos_tail(z: float) -> float:
 
 def _asin_tail(z: float) -> float:
     """`(asin(x) / x - 1) / x**2` as a function of `z = x**2`."""
-    return _series(lambda k: math.comb(2 * k, k) / (4**k * (2 * k + 1)), z, 1)
+    return _series(lambda k: Fraction(math.comb(2 * k, k), 4**k * (2 * k + 1)), z, 1)
+
+
+def _atan_tail(z: float) -> float:
+    """`(atan(x) / x - 1) / x**2` as a function of `z = x**2`."""
+    return _series(lambda k: Fraction((-1) ** k, 2 * k + 1), z, 1)
 
 
 def _sinh_tail(z: float) -> float:
@@ -83,6 +91,7 @@ def _sinh_tail(z: float) -> float:
     return _series(lambda k: 1 / math.factorial(2 * k + 1), z, 1)
 
 
+_EIGHTH = math.sqrt(2) - 1
 _SQUARE = (math.pi / 4 * 1.01) ** 2
 FITS = (
     Fit("EXP", _exp_tail, (-_LN2_HALF, _LN2_HALF), range(5), lambda x: x * x / max(abs(math.expm1(x)), 1e-9)),
@@ -94,6 +103,12 @@ FITS = (
     Fit("ERFC", lambda a: -math.log(math.erfc(a)), (0.9, 3.95), range(8), lambda a: math.erfc(a) / math.erf(a)),
     Fit("SIN", _sin_tail, (0, _SQUARE), range(3), lambda z: z),
     Fit("ASIN", _asin_tail, (0, 0.25), range(5), lambda z: z),
+    Fit("ASIN_LONG", _asin_tail, (0, 0.25), range(14), lambda z: z, single=False, bits=53),
+    Fit("ATAN", _atan_tail, (0, _EIGHTH**2), range(5), lambda z: z),
+    Fit("ATAN_LONG", _atan_tail, (0, _EIGHTH**2), range(12), lambda z: z, single=False, bits=53),
+    Fit(
+        "CBRT", lambda f: (1 + f) ** (-1 / 3), (2**-0.5 - 1, 2**0.5 - 1), range(4), lambda f: (1 + f) ** (1 / 3), bits=9
+    ),
     Fit("SINH", _sinh_tail, (0, 1), range(4), lambda z: z),
     Fit("COS", _cos_tail, (0, _SQUARE), range(3), lambda z: z * z / math.cos(math.sqrt(z))),
 )
@@ -115,6 +130,24 @@ def _lawson(basis: np.ndarray, values: np.ndarray, scale: np.ndarray) -> np.ndar
     return best
 
 
+def _interpolated(fit: Fit) -> np.ndarray:
+    """Those of the polynomial that agrees at the zeros of Chebyshev's, which is next to the best one: exact but for the
+    last rounding. In Newton's form first."""
+    low, high = fit.interval
+    count = len(fit.powers)
+    angles = [(2 * k + 1) * math.pi / (2 * count) for k in range(count)]
+    points = [Fraction((low + high) / 2 + (high - low) / 2 * math.cos(angle)) for angle in angles]
+    values = [Fraction(fit.function(x)) for x in points]
+    for order in range(1, count):
+        for k in reversed(range(order, count)):
+            values[k] = (values[k] - values[k - 1]) / (points[k] - points[k - order])
+    found: list[Fraction] = []
+    for value, point in zip(reversed(values), reversed(points), strict=True):
+        found = [b - point * a for a, b in zip([*found, Fraction(0)], [Fraction(0), *found], strict=True)]
+        found[0] += value
+    return np.array([float(c) for c in found])
+
+
 def solve(fit: Fit) -> tuple[list[float], float]:
     """The coefficients, lowest order first, and the largest scaled error with them."""
     low, high = fit.interval
@@ -122,7 +155,7 @@ def solve(fit: Fit) -> tuple[list[float], float]:
     values = np.array([fit.function(float(x)) for x in points])
     scale = np.array([fit.scale(float(x)) for x in points])
     basis = np.stack([points**p for p in fit.powers], axis=1)
-    coefficients = _lawson(basis, values, scale)
+    coefficients = _lawson(basis, values, scale) if fit.single else _interpolated(fit)
     if fit.single:
         for i in range(len(coefficients)):
             coefficients[i] = np.float32(coefficients[i])

@@ -11,6 +11,8 @@ from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.match import constant_int, enclosing
 from ragged_dialect.lowering import (
     math_arcsine,
+    math_arctangent,
+    math_cube_root,
     math_erf,
     math_exponential,
     math_logarithm,
@@ -44,9 +46,13 @@ _POLYNOMIALS: dict[str, Callable[[Number], Number]] = {
     "math.atanh": math_logarithm.atanh,
     "math.asin": math_arcsine.asin,
     "math.acos": math_arcsine.acos,
+    "math.atan": math_arctangent.atan,
+    "math.cbrt": math_cube_root.cbrt,
     "math.erf": math_erf.erf,
 }
-_LONG_POLYNOMIALS = tuple(f"math.{name}" for name in "exp exp2 expm1 log log2 log10 log1p sinh cosh tanh".split())
+_LONG_POLYNOMIALS = tuple(
+    f"math.{name}" for name in "exp exp2 expm1 log log2 log10 log1p sinh cosh tanh asin acos atan cbrt".split()
+)
 """Those that f64 has too."""
 
 _GUARDED: dict[str, Callable[[Number, MathLibrary], Number]] = {
@@ -57,7 +63,7 @@ _GUARDED: dict[str, Callable[[Number, MathLibrary], Number]] = {
 # The C name of the f64 function; f32 goes through it where no entry above exists.
 _LIBRARY = {
     name: name.removeprefix("math.")
-    for name in (*_POLYNOMIALS, *_GUARDED, "math.acosh", "math.asinh", "math.atan", "math.atan2", "math.cbrt",
+    for name in (*_POLYNOMIALS, *_GUARDED, "math.acosh", "math.asinh", "math.atan2",
                  "math.erfc")
 } | {"math.powf": "pow", "math.fpowi": "pow"}  # fmt: skip
 # LLVM has these natively; f16 and bf16 go through f32, which rounds to the same result.
@@ -86,11 +92,11 @@ class ExpandRaggedMath(RaggedPass):
     %y = arith.mulf %8, %9 fastmath<contract> : f32
     ```
 
-    f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, atanh, asin, acos, erf become
-    straight-line arith ops; sin, cos and tan too, with a library call behind a branch for |x| > 2**17;
-    powf, by a logarithm that is a sum of two numbers; all at most 2 ulp on the full range, tan 4. f64:
-    exp to log1p, sinh, cosh and tanh, and where fused multiply-adds are instructions powf, sin, cos and
-    tan (|x| up to 2**27), at most 3 ulp, tan 4.
+    f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, atanh, asin, acos, atan, cbrt, erf
+    become straight-line arith ops; sin, cos and tan too, with a library call behind a branch for |x| >
+    2**17; powf, by a logarithm that is a sum of two numbers; all at most 2 ulp on the full range, tan
+    4. f64: exp to log1p, sinh, cosh, tanh, asin to cbrt, and where fused multiply-adds are instructions
+    powf, sin, cos and tan (|x| up to 2**27), at most 3 ulp, tan 4.
     Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a
     call for quotients that have more bits than the type.
     The other functions, and those of f64, become calls of f64 library functions (`llvm.call`) with vector

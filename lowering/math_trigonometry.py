@@ -22,7 +22,7 @@ from ragged_dialect.lowering.math_library import MathLibrary
 _HALF_PI = Decimal("1.57079632679489661923132169163975144209858469968755291048747")
 
 
-def _parts(*bits: int) -> tuple[float, ...]:
+def half_pi(*bits: int) -> tuple[float, ...]:
     """pi / 2 as a sum: multiples of 2**-bits, and what is left."""
     parts: list[float] = []
     rest = _HALF_PI
@@ -32,8 +32,8 @@ def _parts(*bits: int) -> tuple[float, ...]:
     return (*parts, float(rest))
 
 
-_SINGLE, _DOUBLE = _parts(23, 48), _parts(52, 106)
-_WIDE = _parts(32)  # the product of its 33 bits with k is exact in f64
+_SINGLE, _DOUBLE = half_pi(23, 48), half_pi(52, 106)
+_WIDE = half_pi(32)  # the product of its 33 bits with k is exact in f64
 
 SIN = (-0.16666654, 0.008332102, -0.00019506844)
 COS = (0.041666646, -0.0013887298, 2.4430086e-05)

@@ -19,8 +19,8 @@ func.func @quad(%x: f128) -> f128 {
 // -----
 
 // The name of the C function that would be declared is taken.
-// expected-error@+1 {{expected symbol 'cbrt' free for the math library, got func.func}}
-func.func @cbrt(%x: f64) -> f64 {
-  %y = math.cbrt %x : f64
+// expected-error@+1 {{expected symbol 'erfc' free for the math library, got func.func}}
+func.func @erfc(%x: f64) -> f64 {
+  %y = math.erfc %x : f64
   return %y : f64
 }
