@@ -43,6 +43,8 @@ _POLYNOMIALS: dict[str, Callable[[Number], Number]] = {
     "math.log2": math_logarithm.log2,
     "math.log10": math_logarithm.log10,
     "math.log1p": math_logarithm.log1p,
+    "math.asinh": math_logarithm.asinh,
+    "math.acosh": math_logarithm.acosh,
     "math.atanh": math_logarithm.atanh,
     "math.asin": math_arcsine.asin,
     "math.acos": math_arcsine.acos,
@@ -55,7 +57,8 @@ _LONG_POLYNOMIALS = tuple(
 )
 """Those that f64 has too."""
 
-_GUARDED: dict[str, Callable[[Number, MathLibrary], Number]] = {
+_GUARDED: dict[str, Callable[..., Number]] = {
+    "math.atan2": math_arctangent.atan2,
     "math.sin": math_trigonometry.sin,
     "math.cos": math_trigonometry.cos,
     "math.tan": math_trigonometry.tan,
@@ -63,8 +66,7 @@ _GUARDED: dict[str, Callable[[Number, MathLibrary], Number]] = {
 # The C name of the f64 function; f32 goes through it where no entry above exists.
 _LIBRARY = {
     name: name.removeprefix("math.")
-    for name in (*_POLYNOMIALS, *_GUARDED, "math.acosh", "math.asinh", "math.atan2",
-                 "math.erfc")
+    for name in (*_POLYNOMIALS, *_GUARDED, "math.erfc")
 } | {"math.powf": "pow", "math.fpowi": "pow"}  # fmt: skip
 # LLVM has these natively; f16 and bf16 go through f32, which rounds to the same result.
 _NATIVE = frozenset(("math.ceil", "math.floor", "math.fma", "math.round", "math.roundeven", "math.rsqrt",
@@ -92,11 +94,12 @@ class ExpandRaggedMath(RaggedPass):
     %y = arith.mulf %8, %9 fastmath<contract> : f32
     ```
 
-    f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, atanh, asin, acos, atan, cbrt, erf
-    become straight-line arith ops; sin, cos and tan too, with a library call behind a branch for |x| >
-    2**17; powf, by a logarithm that is a sum of two numbers; all at most 2 ulp on the full range, tan
-    4. f64: exp to log1p, sinh, cosh, tanh, asin to cbrt, and where fused multiply-adds are instructions
-    powf, sin, cos and tan (|x| up to 2**27), at most 3 ulp, tan 4.
+    f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, asinh, acosh, atanh, asin, acos,
+    atan, cbrt, erf become straight-line arith ops; sin, cos and tan too, with a library call behind a
+    branch for |x| > 2**17, and atan2 for points next to 0 or to infinity; powf, by a logarithm that is
+    a sum of two numbers; all at most 2 ulp on the full range, tan 4. f64: exp to tanh and asin to cbrt
+    too, and where fused multiply-adds are instructions powf, sin, cos, tan (|x| up to 2**27) and atan2,
+    at most 3 ulp, tan 4.
     Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a
     call for quotients that have more bits than the type.
     The other functions, and those of f64, become calls of f64 library functions (`llvm.call`) with vector
@@ -213,7 +216,7 @@ def _double(name: str, operands: list[ir.Value], emitter: Emitter, library: Math
     if name in _LONG_POLYNOMIALS:
         return _POLYNOMIALS[name](*numbers).value
     if name in _GUARDED and library.fuses:
-        return _GUARDED[name](numbers[0], library).value
+        return _GUARDED[name](*numbers, library).value
     if _LIBRARY[name] == "pow" and library.fuses:
         return math_power.power(*numbers, fuses=True).value
     return library.call(_LIBRARY[name], operands, emitter.ip, emitter.loc)
@@ -225,7 +228,7 @@ def _single(name: str, operands: list[ir.Value], emitter: Emitter, library: Math
     if name in _POLYNOMIALS:
         return _POLYNOMIALS[name](x).value
     if name in _GUARDED:
-        return _GUARDED[name](x, library).value
+        return _GUARDED[name](*map(emitter.number, operands), library).value
     if name == "math.powf":
         return math_power.power(x, emitter.number(operands[1]), library.fuses).value
     if name in _NATIVE:

@@ -1,7 +1,7 @@
-"""atan of f32 and f64 in straight-line arithmetic of their type.
+"""atan and atan2 of f32 and f64 in straight-line arithmetic of their type.
 
-An odd polynomial of t up to tan(pi / 8): of |x|, of `(|x| - 1) / (|x| + 1)` around 1, where pi / 4 is added, and of
-`-1 / |x|`, where pi / 2 is. The polynomials are derived by benchmarks/math_coefficients.py.
+Of a / b an odd polynomial of t up to tan(pi / 8): of a / b, of `(a - b) / (a + b)` around 1, where pi / 4 is added, and
+of `-b / a`, where pi / 2 is. The polynomials are derived by benchmarks/math_coefficients.py.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 
 from ragged_dialect.lowering.math_emitter import Number, with_sign_of
 from ragged_dialect.lowering.math_exponential import type_of
+from ragged_dialect.lowering.math_library import MathLibrary
 from ragged_dialect.lowering.math_trigonometry import half_pi
 
 ATAN = (-0.33333316, 0.19998533, -0.14244512, 0.106001884, -0.06092794)
@@ -33,13 +34,29 @@ _EIGHTH = math.sqrt(2) - 1
 
 def atan(x: Number) -> Number:
     """The arctangent to 2 ulp."""
-    a, select = x.magnitude(), x.emitter.select
-    is_small, is_large = a.compare("<", _EIGHTH), a.compare(">", 1 / _EIGHTH)
-    above = select(is_small, a, select(is_large, -1.0, a - 1.0))
-    t = above / select(is_small, 1.0, select(is_large, a, a + 1.0))
+    return with_sign_of(_of_quotient(x.magnitude(), x.constant(1.0)), x)
+
+
+def atan2(y: Number, x: Number, library: MathLibrary) -> Number:
+    """The angle of the point (x, y) to 2 ulp: the library's where the sum of both is next to 0, infinite or NaN."""
+    a, b, select = y.magnitude(), x.magnitude(), x.emitter.select
+    right = _of_quotient(a, b)
+    own = type_of(x)
+    high, low = half_pi(own.mantissa)
+    angle = select(x.compare("<", 0.0), 2 * high - (right - 2 * low), right)
+    known = select((a + b).compare(">", 2.0 ** (own.mantissa - own.bias)), a + b, math.inf).compare("<", math.inf)
+    return library.guarded(with_sign_of(angle, y), known, "atan2", y, x)
+
+
+def _of_quotient(a: Number, b: Number) -> Number:
+    """The arctangent of a / b, neither of which is negative."""
+    select = a.emitter.select
+    is_small, is_large = a.compare("<", b * _EIGHTH), (a * _EIGHTH).compare(">", b)
+    above = select(is_small, a, select(is_large, b * -1.0, a - b))
+    t = above / select(is_small, b, select(is_large, a, a + b))
     high, low = (
-        select(is_small, 0.0, select(is_large, a.constant(part), part / 2)) for part in half_pi(type_of(x).mantissa)
+        select(is_small, 0.0, select(is_large, a.constant(part), part / 2)) for part in half_pi(type_of(a).mantissa)
     )
     square = t * t
-    tail = t * square * square.polynomial(ATAN_LONG if x.is_long else ATAN) + low
-    return with_sign_of(high + (t + tail), x)
+    tail = t * square * square.polynomial(ATAN_LONG if a.is_long else ATAN) + low
+    return high + (t + tail)

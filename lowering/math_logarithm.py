@@ -1,4 +1,5 @@
-"""log, log2, log10 and log1p of f32 and f64, and atanh of f32, in straight-line arithmetic of their type.
+"""log, log2, log10 and log1p of f32 and f64, and asinh, acosh and atanh of f32, in straight-line arithmetic of their
+type.
 
 `x = 2**k * m` with m in [sqrt(1/2), sqrt(2)), so that no cancellation happens next to x = 1. The
 polynomials are derived by benchmarks/math_coefficients.py.
@@ -97,10 +98,11 @@ def log10(x: Number) -> Number:
     return _logarithm(x, 10)
 
 
-def log1p(x: Number) -> Number:
-    """`log(1 + x)` to 2 ulp, with the sign of a zero."""
+def log1p(x: Number, rest: Number | float = 0.0) -> Number:
+    """`log(1 + x)` to 2 ulp, with the sign of a zero; or of x with a rest that it was rounded by."""
     sum_ = x + 1.0
-    lost = (x - (sum_ - 1.0)) / sum_
+    lost = x - (sum_ - 1.0)
+    lost = (lost if rest == 0.0 else lost + rest) / sum_
     result = _special(sum_, Parts.of(sum_).logarithm(Decimal(1), lost))
     return x.emitter.select(x.compare("==", 0.0), x, result)
 
@@ -112,3 +114,26 @@ def atanh(x: Number) -> Number:
     small = a * square * square.polynomial(ATANH_SMALL) + a
     large = log((a + 1.0) / (1.0 - a)) * 0.5
     return with_sign_of(x.emitter.select(a.compare("<", 0.5), small, large), x)
+
+
+def asinh(x: Number) -> Number:
+    """`log1p(a + a**2 / (1 + sqrt(a**2 + 1)))` for a = |x|; of f32 to 2 ulp."""
+    a = x.magnitude()
+    square = a * a
+    return with_sign_of(_log1p_or_double(a, a + square / ((square + 1.0).square_root() + 1.0)), x)
+
+
+def acosh(x: Number) -> Number:
+    """`log1p(a + sqrt(a**2 + 2 a))` for a = x - 1; of f32 to 2 ulp."""
+    a = x - 1.0
+    root = (a * a + a * 2.0).square_root()
+    u = a + root
+    found = _log1p_or_double(x, u, a - (u - root))
+    return x.emitter.select(x.compare("<", 1.0), math.nan, found)
+
+
+def _log1p_or_double(x: Number, u: Number, rest: Number | float = 0.0) -> Number:
+    """`log1p(u + rest)` of f32, or from 2**13 on the logarithm of 2 x, of which 1 / (2 x)**2 is nothing."""
+    is_large, select = x.compare(">", 2.0**13), x.emitter.select
+    rest = rest if rest == 0.0 else select(is_large, 0.0, rest)
+    return log1p(select(is_large, x - 1.0, u), rest) + select(is_large, x.constant(math.log(2)), 0.0)

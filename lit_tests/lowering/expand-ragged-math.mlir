@@ -69,16 +69,16 @@ func.func @sine(%x: f32) -> f32 {
 // f64 functions have vector variants, which the module keeps alive.
 
 // CHECK-LABEL: func.func @double
-// CHECK: llvm.call @__ragged_atan2(%{{.*}}, %{{.*}}) : (f64, f64) -> f64
-// CHECK: llvm.func @_ZGVdN4vv_atan2(vector<4xf64>, vector<4xf64>) -> vector<4xf64>
-// CHECK: llvm.func internal @__ragged_atan2_v2(
-// CHECK: llvm.call @_ZGVdN4vv_atan2
-// CHECK: llvm.func internal @__ragged_atan2(%{{.*}}: f64, %{{.*}}: f64) -> f64
-// CHECK-SAME: _ZGV_LLVM_N2vv___ragged_atan2(__ragged_atan2_v2),_ZGV_LLVM_N4vv___ragged_atan2(_ZGVdN4vv_atan2)
+// CHECK: llvm.call @__ragged_erfc(%{{.*}}) : (f64) -> f64
+// CHECK: llvm.func @_ZGVdN4v_erfc(vector<4xf64>) -> vector<4xf64>
+// CHECK: llvm.func internal @__ragged_erfc_v2(
+// CHECK: llvm.call @_ZGVdN4v_erfc
+// CHECK: llvm.func internal @__ragged_erfc(%{{.*}}: f64) -> f64
+// CHECK-SAME: _ZGV_LLVM_N2v___ragged_erfc(__ragged_erfc_v2),_ZGV_LLVM_N4v___ragged_erfc(_ZGVdN4v_erfc)
 // CHECK: llvm.mlir.global appending @llvm.compiler.used
-// CHECK: llvm.mlir.addressof @_ZGVdN4vv_atan2
-func.func @double(%x: f64, %y: f64) -> f64 {
-  %z = math.atan2 %x, %y : f64
+// CHECK: llvm.mlir.addressof @_ZGVdN4v_erfc
+func.func @double(%x: f64) -> f64 {
+  %z = math.erfc %x : f64
   return %z : f64
 }
 
