@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class Fit:
     bits: int = 26
 
 
-def _series(terms: Callable[[int], float], x: float, first: int, step: int = 1) -> float:
+def _series(terms: Callable[[int], float | Fraction], x: float, first: int, step: int = 1) -> float:
     """`sum(terms(k) * x**(k - first))` for k = first, first + step, …: cancellation-free near 0."""
     found = (terms(k) * x ** (k - first) for k in range(first, first + 60 * step, step))
     return sum(found) if isinstance(x, Fraction) else math.fsum(found)
@@ -137,7 +138,7 @@ def _interpolated(fit: Fit) -> np.ndarray:
     count = len(fit.powers)
     angles = [(2 * k + 1) * math.pi / (2 * count) for k in range(count)]
     points = [Fraction((low + high) / 2 + (high - low) / 2 * math.cos(angle)) for angle in angles]
-    values = [Fraction(fit.function(x)) for x in points]
+    values = [Fraction(fit.function(cast("float", x))) for x in points]  # which has what the functions use of floats
     for order in range(1, count):
         for k in reversed(range(order, count)):
             values[k] = (values[k] - values[k - 1]) / (points[k] - points[k - order])
