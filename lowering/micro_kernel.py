@@ -19,7 +19,7 @@ _VECTORS = 2
 """Vector registers of a row: each element that is read for all lanes is used as often, so that two loads a cycle are
 enough for two fused multiply-adds."""
 
-_CACHE_LINE = 64
+CACHE_LINE = 64
 """Bytes: vectors in scratch must not lie across two of them."""
 
 
@@ -88,7 +88,7 @@ class RegisterBlock:
     def scratch(self, rows: int, lanes: int | None = None) -> ir.Value:
         """Rows on the stack."""
         type_ = ir.MemRefType.get([rows, self.lanes if lanes is None else lanes], self.element)
-        return memref.AllocaOp(type_, [], [], alignment=_CACHE_LINE).result
+        return memref.AllocaOp(type_, [], [], alignment=CACHE_LINE).result
 
     def load(self, scratch: ir.Value, row: Mixed) -> Number:
         """A row of scratch."""

@@ -9,7 +9,9 @@
 
 // CHECK-LABEL: func.func @attention
 // CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (tensor<?x4x16xf32>, tensor<?x4xf32>)
-// CHECK: memref.alloca() {alignment = 64 : i64} : memref<64x[[W:[0-9]+]]xf32>
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<64x16xf32>
+// CHECK: bufferization.to_buffer %{{.*}} read_only : tensor<?x2x16xf32> to memref<?x2x16xf32, strided<[?, ?, ?], offset: ?>>
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<1x[[W:[0-9]+]]xf32>
 // CHECK: scf.while
 // CHECK: vector.broadcast %{{.*}} : f32 to vector<[[W]]xf32>
 // CHECK: arith.cmpi sge, %{{.*}} : vector<[[W]]xi32>
@@ -33,7 +35,7 @@ func.func @output(%q: !q, %k: !k, %v: !k) -> !q {
 
 // CHECK-LABEL: func.func @vjp_q
 // CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %{{.*}}) -> (tensor<?x4x16xf32>)
-// CHECK: memref.alloca() {alignment = 64 : i64} : memref<2x[[W:[0-9]+]]xf32>
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<1x[[W:[0-9]+]]xf32>
 // CHECK: tensor.extract %{{.*}} : tensor<?x4xf32>
 // CHECK: scf.for
 // CHECK: arith.subf %{{.*}} : vector<[[W]]xf32>

@@ -10,8 +10,8 @@ import math
 from ragged_dialect._mlir import arith, ir, memref, tensor
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.ir import build, flow
-from ragged_dialect.lowering.attention.lanes import TILE, Block, Bounds, Lanes
-from ragged_dialect.lowering.math_emitter import Emitter
+from ragged_dialect.lowering.attention.lanes import TILE, Block, Lanes, Meeting
+from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_exponential import exp2_at_most_one
 from ragged_dialect.ops.attention import AttentionOp
 
@@ -19,63 +19,69 @@ from ragged_dialect.ops.attention import AttentionOp
 class Forward(Lanes):
     """Emits the kernel; `q`, `k` and `v` are dense [rows, heads, head dim]."""
 
-    def __init__(self, op: AttentionOp, q: ir.Value, k: ir.Value, v: ir.Value) -> None:
-        super().__init__(op, op.visible, (k, v))
+    def __init__(self, op: AttentionOp, q: ir.Value, k: ir.Value, v: ir.Value, blocks: int) -> None:
+        super().__init__(op, op.visible, (k, v), [v.type.shape[2]], blocks)
         self.q = q
         self.queries, self.sums = self.columns(q), self.columns(v)
         self.scores = self.regs.scratch(TILE)
-        self.rows = self.regs.scratch(2)
+        self.state = self.regs.scratch(2 * blocks)
 
     def run(
         self, block: Block, head: ir.Value, key_head: ir.Value, o: ir.Value, lse: ir.Value | None
     ) -> list[ir.Value]:
         """One head of a block; the tensors of its rows with the results in."""
-        self.load(self.q, self.queries, block, head, self.factor)
-        self.clear(self.sums)
-        bounds = self.bounds(block)
-        state = [self.regs.splat(-self._largest), self.regs.splat(0.0)]
-        top, total = flow.strided(
-            bounds.low, TILE, bounds.high, state, lambda j, s: self._tile(block, bounds, key_head, j, s)
-        )
-        emitter = Emitter()
-        seen = emitter.select(emitter.number(total).compare("==", 0.0), 0.0, 1.0 / emitter.number(total))
-        made = [self.store(self.sums, o, block.count, head, seen.value)]  # a NaN stays one
-        if lse is None:
-            return made
-        for row, x in enumerate((top, total)):
-            self.regs.store(x, self.rows, row)
-        return [
-            *made,
-            *flow.for_loop(block.count, [lse], lambda r, x: [tensor.insert(self._sum_of(r), x[0], [r, head])]),
-        ]
+        start = [self.regs.splat(-self._largest), self.regs.splat(0.0)]
+
+        def begin(number: ir.Value, own: Block, _: list[ir.Value]) -> list[ir.Value]:
+            self.load(self.q, self.part(self.queries, number), own, head, self.factor)
+            self.clear(self.part(self.sums, number))
+            for row, x in enumerate(start):
+                self.regs.store(x, self.part(self.state, number), row)
+            return []
+
+        def end(number: ir.Value, own: Block, outs: list[ir.Value]) -> list[ir.Value]:
+            low, state = build.sub(own.row, block.row), self.part(self.state, number)
+            total = self.regs.load(state, 1)
+            seen = total.emitter.select(total.compare("==", 0.0), 0.0, 1.0 / total).value  # a NaN stays one
+            made = self.store(self.part(self.sums, number), outs[0], low, own.count, head, seen)
+
+            def log(r: ir.Value, x: list[ir.Value]) -> list[ir.Value]:
+                return [tensor.insert(self._sum_of(state, r), x[0], [build.value(build.add(r, low)), head])]
+
+            return [made, *(flow.for_loop(own.count, outs[1:], log) if lse is not None else [])]
+
+        self.each_part(block, [], begin)
+        self.run_tiles(block, key_head, self._tile)
+        return self.each_part(block, [o] if lse is None else [o, lse], end)
 
     @property
     def _largest(self) -> float:
         return 1.7976931348623157e308 if isinstance(self.wide, ir.F64Type) else 3.4028234663852886e38
 
-    def _sum_of(self, r: ir.Value) -> ir.Value:
+    def _sum_of(self, state: ir.Value, r: ir.Value) -> ir.Value:
         """The log of a row's sum of exponentials."""
-        top, total = (memref.load(self.rows, [build.value(k), r]) for k in range(2))
+        top, total = (memref.load(state, [build.value(k), r]) for k in range(2))
         return arith.addf(arith.mulf(top, build.constant(self.wide, math.log(2))), math_ops.log(total))
 
-    def _tile(
-        self, block: Block, bounds: Bounds, head: ir.Value, first: ir.Value, state: list[ir.Value]
-    ) -> list[ir.Value]:
+    def _tile(self, meeting: Meeting) -> None:
         """A tile of keys: scores, their exponentials, and values times these."""
-        n, count = self.regs.rows, self.tile(block, bounds, head, first)
+        n, low, high = self.regs.rows, meeting.low, meeting.high
+        state, queries, sums = (self.part(x, meeting.number) for x in (self.state, self.queries, self.sums))
 
         def scores(place: ir.Value, top: list[ir.Value]) -> list[ir.Value]:
-            keys = [build.add(build.add(first, place), k) for k in range(n)]
-            found, _ = self.capped(self.products(0, self.queries, block, bounds, head, first, keys))
-            return [self._highest(place, self.masked(block, bounds, keys, found), top[0])]
+            places = [build.value(build.add(place, k)) for k in range(n)]
+            found, _ = self.capped(self.products(0, queries, meeting, places))
+            keys = [build.value(build.add(meeting.first, k)) for k in places]
+            return [self._highest(place, self.masked(meeting.block, meeting.bounds, keys, found), top[0])]
 
-        top = flow.strided(0, n, count, state[:1], scores)
-        emitter = Emitter()
-        shrink = exp2_at_most_one(emitter.number(state[0]) - emitter.number(top[0]))
-        total = [(emitter.number(state[1]) * shrink).value]
-        total = flow.strided(0, n, count, total, lambda place, x: [self._weights(place, top[0], x[0])])
-        self.add(1, self.sums, self.scores, block, head, first, count, shrink)
-        return [*top, *total]
+        before = self.regs.load(state, 0)
+        top = flow.strided(low, n, high, [before.value], scores)[0]
+        shrink = exp2_at_most_one(before - before.emitter.number(top))
+        total = [(self.regs.load(state, 1) * Number(Emitter(), shrink.value)).value]
+        total = flow.strided(low, n, high, total, lambda place, x: [self._weights(place, top, x[0])])[0]
+        for row, x in enumerate((top, total)):
+            self.regs.store(x, state, row)
+        self.add(1, sums, self.scores, meeting, shrink)
 
     def _highest(self, place: ir.Value, scores: list[ir.Value], top: ir.Value) -> ir.Value:
         """The highest of some scores, which are stored, and of `top`. A NaN may be passed over: it comes back with its

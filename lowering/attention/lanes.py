@@ -1,8 +1,10 @@
 """What the kernels of attention share: rows of a component along the lanes of vectors, and other rows that all lanes
-meet one after another, each read where it is, one element for all lanes, so that no sum goes across lanes.
+meet one after another, one element for all lanes at a time, so that no sum goes across lanes.
 
-Only the rows along lanes and the results are transposed, squares of them in registers. What a tile of rows needs again,
-as scores, is in memory for that tile only.
+Only the rows along lanes and the results are transposed, squares of them in registers. A tile of the other rows is
+copied, for a few blocks of lanes one after another: where they are, rows lie apart by all heads, often a power of two
+that leaves them few sets of a cache, and each block would read them from farther than that. Scores are in memory for a
+tile and a block only.
 """
 
 from __future__ import annotations
@@ -15,19 +17,29 @@ from typing import NamedTuple
 from ragged_dialect._mlir import arith, ir, memref, tensor, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.memory import buffer_of
+from ragged_dialect.lowering.buffers import subview
 from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_exponential import tanh
-from ragged_dialect.lowering.micro_kernel import RegisterBlock, read, transposed, write
+from ragged_dialect.lowering.micro_kernel import CACHE_LINE, RegisterBlock, read, transposed, write
 from ragged_dialect.ops.attention import Attention, Keys, wide
 
 TILE = 64
 """Rows whose scores are kept: 8 KiB of a first cache of 32, and sums are read and written once for them."""
 
+_BLOCKS = 4
+"""Blocks that share a tile. A register of it is stored once for as many fused multiply-adds in each block as it has
+elements and a row of lanes has registers: 3% for four of them. More would leave few iterations to threads."""
+
+_KEPT = 512 << 10
+"""Bytes that blocks keep over all tiles: half of a second cache of 1 MiB, as for strips of products."""
+
 
 @dataclass(frozen=True)
 class Block:
-    """A block of rows of a component along the lanes: the first one's number there and its row, how many they are;
-    where the component's rows that they meet begin in either tensor, and how many these are; `shift` as for `Keys`."""
+    """A block of rows of a component along the lanes, or a few blocks: the first one's number there and its row, how
+    many they are; where the component's rows that they meet begin in either tensor, and how many these are; `shift` as
+    for `Keys`."""
 
     first: ir.Value
     row: ir.Value
@@ -46,26 +58,80 @@ class Bounds(NamedTuple):
     high: Mixed
 
 
+class Meeting(NamedTuple):
+    """A tile of rows of a head, from the first on, and a block of lanes, the one of a number, that meets those from a
+    low place of the tile to a high one; the low one is a multiple of the rows that are multiplied at once."""
+
+    head: ir.Value
+    number: ir.Value
+    block: Block
+    bounds: Bounds
+    first: ir.Value
+    low: Mixed
+    high: Mixed
+
+
+def blocks_of(regs: RegisterBlock, widths: Sequence[int]) -> int:
+    """How many blocks share a tile, when each keeps so many rows of lanes."""
+    return max(1, min(_BLOCKS, _KEPT // (sum(widths) * regs.lanes * regs.size)))
+
+
 class Lanes:
     """Emits parts of kernels; `others` are the rows that lanes meet, in two tensors [rows, heads, dim], of which the
-    first makes scores, and `visible` those that a lane does meet."""
+    first makes scores, and `visible` those that a lane does meet. `made` are the widths of results.
+    `blocks` of lanes share a tile."""
 
-    def __init__(self, op: Attention, visible: Keys, others: Sequence[ir.Value]) -> None:
-        self.visible, self.cap, self.others = visible, op.cap, others
+    def __init__(
+        self, op: Attention, visible: Keys, others: Sequence[ir.Value], made: Sequence[int], blocks: int
+    ) -> None:
+        self.visible, self.cap, self.others, self.blocks = visible, op.cap, others, blocks
         element = op.q.type.element_type
         self.wide = wide(element)
         self.regs = RegisterBlock.of(self.wide)
         self.factor = op.scale.value * (1 / math.log(2) if self.cap is None else 1 / self.cap)
         """What makes scores in base 2 of products, or what tanh takes."""
-        self.short = self.wide != element
-        self.tiles = [self.regs.scratch(TILE, _width(x)) for x in others] if self.short else []
-        self.turned = self.regs.scratch(self.regs.lanes, self.regs.square)
+        self.tiles = [self.rows_of(TILE, _width(x)) for x in others]
+        self.buffers = [buffer_of(x, gaps=True) for x in others]
+        self.turned = self.rows_of(self.regs.lanes, max(made))
+        self.factors = self.regs.scratch(1)
+
+    def rows_of(self, count: int, width: int) -> ir.Value:
+        """Scratch for rows that are not transposed: an odd number of cache lines for each, so that a column of them is
+        in all sets of a cache."""
+        line = CACHE_LINE // self.regs.size
+        return self.regs.scratch(count, (build.ceildiv(width, line) | 1) * line)
+
+    def pieces(self, width: int) -> list[tuple[int, int]]:
+        """Where vectors of a row begin and how many elements each has: registers, and the rest in halves of them."""
+        n = self.regs.square
+        rest = [1 << k for k in reversed(range(n.bit_length() - 1)) if width & 1 << k]
+        return [(d, n) for d in range(0, width - width % n, n)] + [(width - width % (2 * k), k) for k in rest]
 
     # Rows along lanes, and results ----------------------------------------------------------------------
 
     def columns(self, x: ir.Value) -> ir.Value:
-        """Scratch for the rows of a block of a tensor, transposed."""
-        return self.regs.scratch(_width(x))
+        """Scratch for the rows of all blocks of a tensor, transposed."""
+        return self.regs.scratch(self.blocks * _width(x))
+
+    def part(self, scratch: ir.Value, number: ir.Value) -> ir.Value:
+        """What of scratch is for the block of a number."""
+        rows, lanes = scratch.type.shape
+        return subview(scratch, [build.mul(number, rows // self.blocks), 0], [rows // self.blocks, lanes])
+
+    def each_part(
+        self, block: Block, inits: Sequence[ir.Value],
+        body: Callable[[ir.Value, Block, list[ir.Value]], Sequence[ir.Value]],
+    ) -> list[ir.Value]:  # fmt: skip
+        """The body, as in a loop, for the number of each block of lanes, and for it alone."""
+        lanes = self.regs.lanes
+
+        def one(number: ir.Value, carried: list[ir.Value]) -> Sequence[ir.Value]:
+            first = build.mul(number, lanes)
+            count = build.value(build.minimum(build.sub(block.count, first), lanes))
+            place, row = (build.value(build.add(x, first)) for x in (block.first, block.row))
+            return body(number, Block(place, row, count, block.starts, block.others, block.shift), carried)
+
+        return flow.for_loop(build.ceildiv(block.count, lanes), inits, one)
 
     def clear(self, *scratch: ir.Value) -> None:
         """Zeros."""
@@ -94,39 +160,35 @@ class Lanes:
         each(block.count, lambda r: each(whole, lambda d: square(r, d), step=n), step=n)
         each(block.count, lambda r: each(width, lambda d: one(r, d), first=whole))
 
-    def store(self, sums: ir.Value, into: ir.Value, count: ir.Value, head: ir.Value, scale: ir.Value) -> ir.Value:
-        """The rows of a block in a tensor of them, each of its lane's sums times a row of factors."""
-        width = sums.type.shape[0]
-        each(width, lambda d: self.regs.store(self.regs.load(sums, d) * Number(Emitter(), scale), sums, d))
-        n, first = self.regs.square, width - width % self.regs.square
-        made = flow.strided(0, n, first, [into], lambda d, x: [self._stored(sums, count, head, d, x[0])])
+    def store(
+        self, sums: ir.Value, into: ir.Value, low: Mixed, count: ir.Value, head: ir.Value, scale: ir.Value
+    ) -> ir.Value:
+        """The rows of a block, from a low one on, in a tensor of them, each of its lane's sums times a row of
+        factors."""
+        width, n = sums.type.shape[0], self.regs.square
+        self.regs.store(scale, self.factors, 0)
+        whole, none = width - width % n, Emitter().constant(ir.VectorType.get([n], self.wide), 0.0)
 
-        def store(r: ir.Value, x: list[ir.Value]) -> list[ir.Value]:
-            return flow.strided(first, 1, width, x, lambda d, y: [self._inserted(sums, r, head, d, y[0])])
+        def square(r: ir.Value, d: ir.Value, columns: int) -> None:
+            at = [[build.value(build.add(d, k)), r] for k in range(columns)]
+            factor = vector.load(none.type, self.factors, [build.value(0), r])
+            found = [arith.mulf(vector.load(none.type, sums, x), factor) for x in at]
+            for k, x in enumerate(transposed([*found, *[none] * (n - columns)])):
+                vector.store(x, self.turned, [build.value(build.add(r, k)), d])
 
-        return (flow.for_loop(count, made, store) if first < width else made)[0]
-
-    def _stored(self, sums: ir.Value, count: ir.Value, head: ir.Value, d: ir.Value, into: ir.Value) -> ir.Value:
-        """Columns from d on, as many as a register has lanes, transposed."""
-        n = self.regs.square
-        type_ = ir.VectorType.get([n], self.wide)
-
-        def square(r: ir.Value) -> None:
-            rows = [vector.load(type_, sums, [build.add(d, k), r]) for k in range(n)]
-            for k, x in enumerate(transposed(rows)):
-                vector.store(x, self.turned, [build.add(r, k), build.value(0)])
+        def squares(r: ir.Value) -> None:
+            each(whole, lambda d: square(r, d, n), step=n)
+            if whole < width:
+                square(r, build.value(whole), width - whole)
 
         def row(r: ir.Value, made: list[ir.Value]) -> list[ir.Value]:
-            return [write(vector.load(type_, self.turned, [r, build.value(0)]), made[0], [r, head, d])]
+            for first, lanes in self.pieces(width):
+                found = vector.load(ir.VectorType.get([lanes], self.wide), self.turned, [r, build.value(first)])
+                made = [write(found, made[0], [build.value(build.add(r, low)), head, build.value(first)])]
+            return made
 
-        each(count, square, step=n)
+        each(count, squares, step=n)
         return flow.for_loop(count, [into], row)[0]
-
-    def _inserted(self, sums: ir.Value, r: ir.Value, head: ir.Value, d: ir.Value, into: ir.Value) -> ir.Value:
-        found = memref.load(sums, [d, r])
-        if into.type.element_type != self.wide:
-            found = arith.truncf(into.type.element_type, found)
-        return tensor.insert(found, into, [r, head, d])
 
     # Rows that lanes meet ---------------------------------------------------------------------------------
 
@@ -147,37 +209,61 @@ class Lanes:
             stop = build.maximum(stop, full)
         return Bounds(low, full, stop, high)
 
-    def tile(self, block: Block, bounds: Bounds, head: ir.Value, first: ir.Value) -> Mixed:
-        """Make a tile of rows from `first` on ready; how many they are."""
-        count = build.minimum(build.sub(bounds.high, first), TILE)
-        if self.short:
-            for x, start, into in zip(self.others, block.starts, self.tiles, strict=True):
-                self._widen(x, build.add(first, start), head, count, into)
-        return count
+    def run_tiles(self, block: Block, head: ir.Value, body: Callable[[Meeting], None]) -> None:
+        """The body for tiles of rows, which have been copied, and blocks of lanes that meet some of them."""
+        bounds = self.bounds(block)
 
-    def _widen(self, x: ir.Value, start: ir.Value, head: ir.Value, count: Mixed, into: ir.Value) -> None:
-        """The rows of a tile in f32, each of which all lanes read again and again."""
-        width, n = _width(x), self.regs.square
-        whole = width - width % n
+        def tile(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            count = build.minimum(build.sub(bounds.high, first), TILE)
+            for x, start, into in zip(self.others, block.starts, self.tiles, strict=True):
+                self._copy(x, build.add(first, start), head, count, into)
+
+            def part(number: ir.Value, own: Block, _: list[ir.Value]) -> list[ir.Value]:
+                met = self.bounds(own)
+                low = build.maximum(build.sub(met.low, first), 0)
+                low = build.mul(build.divide(low, self.regs.rows), self.regs.rows)
+                high = build.minimum(build.sub(met.high, first), count)
+                some = build.less(low, high)
+                meeting = Meeting(head, number, own, met, first, low, high)
+                return flow.choose(some, lambda: body(meeting) or [], list, [])
+
+            return self.each_part(block, [], part)
+
+        flow.strided(bounds.low, TILE, bounds.high, [], tile)
+
+    def _copy(self, x: ir.Value, start: Mixed, head: ir.Value, count: Mixed, into: ir.Value) -> None:
+        """The rows of a tile, in vectors, the last ones shorter, and in numbers of the type of sums. So many as are
+        multiplied at once: the last one again, what nobody wrote may be numbers that take long."""
 
         def row(j: ir.Value) -> None:
-            at = build.add(j, start)
-            each(whole, lambda d: vector.store(read(x, [at, head, d], n, self.wide), into, [j, d]), step=n)
-            each(width, lambda d: memref.store(self._element(x, at, head, d), into, [j, d]), first=whole)
+            at = build.value(build.add(build.minimum(j, build.sub(count, 1)), start))
+            for first, lanes in self.pieces(_width(x)):
+                d = build.value(first)
+                vector.store(read(x, [at, head, d], lanes, self.wide), into, [j, d])
 
-        each(count, row)
+        each(build.mul(build.ceildiv(count, self.regs.rows), self.regs.rows), row)
 
-    def products(
-        self, number: int, columns: ir.Value, block: Block, bounds: Bounds, head: ir.Value, first: ir.Value,
-        rows: Sequence[ir.Value],
-    ) -> list[ir.Value]:  # fmt: skip
-        """The products of lanes with some rows of a tile of one of the tensors; with the last where there is none."""
-        seen = [build.minimum(row, build.sub(bounds.high, 1)) for row in rows]
-        places = [build.sub(row, first) if self.short else build.add(row, block.starts[number]) for row in seen]
+    def _prefetch(self, number: int, meeting: Meeting, place: Mixed, count: int) -> None:
+        """Ask for some rows of the next tile of a tensor: a block's share of so many from a place on. Called between
+        products, for a few lines each time: where more are on their way than a first cache waits for (10 to 16), what
+        follows waits as well."""
+        share = build.divide(build.add(build.mul(meeting.number, TILE), place), self.blocks)
+        x, block = self.others[number], meeting.block
+        for k in range(build.ceildiv(count, self.blocks)):
+            row = build.minimum(build.add(build.add(meeting.first, TILE + k), share), build.sub(block.others, 1))
+            at = [build.value(build.add(row, block.starts[number])), meeting.head]
+            for d in range(0, _width(x), 8 * CACHE_LINE // x.type.element_type.width):
+                memref.prefetch(self.buffers[number], [*at, build.value(d)], False, 2, True)
+
+    def products(self, number: int, columns: ir.Value, meeting: Meeting, places: Sequence[ir.Value]) -> list[ir.Value]:
+        """The products of lanes with the rows at some places of a tile of one of the tensors; where there is none, of
+        anything."""
+        tile = self.tiles[number]
+        self._prefetch(number, meeting, places[0], len(places))
         return self.regs.product(
             _width(self.others[number]),
-            [self.regs.splat(0.0)] * len(rows),
-            lambda d: [self._factor(number, build.value(place), head, d) for place in places],
+            [self.regs.splat(0.0)] * len(places),
+            lambda d: [memref.load(tile, [place, d]) for place in places],
             lambda d: self.regs.load(columns, d).value,
         )
 
@@ -223,23 +309,26 @@ class Lanes:
         return arith.andi(seen, arith.cmpi(arith.CmpIPredicate.sle, lanes, bound(build.add(lane, left))))
 
     def add(
-        self, number: int, sums: ir.Value, weights: ir.Value, block: Block, head: ir.Value, first: ir.Value,
-        count: Mixed, shrink: Number | None = None,
-    ) -> None:  # fmt: skip
-        """A tile's rows of one of the tensors times their weights, on sums, which become less before."""
-        start, width = build.add(first, block.starts[number]), sums.type.shape[0]
+        self, number: int, sums: ir.Value, weights: ir.Value, meeting: Meeting, shrink: Number | None = None
+    ) -> None:
+        """The rows of one of the tensors at some places of a tile times their weights, on sums, which become less
+        before."""
+        tile, width, low = self.tiles[number], _width(self.others[number]), meeting.low
 
         def before(d: ir.Value) -> ir.Value:
             found = self.regs.load(sums, d)
             return found.value if shrink is None else (found * Number(Emitter(), shrink.value)).value
 
         def columns(place: ir.Value, many: int) -> None:
-            at = [build.add(place, k) for k in range(many)]
+            at = [build.value(build.add(place, k)) for k in range(many)]
+            if shrink is not None:
+                rows = build.ceildiv(TILE * many, width)
+                self._prefetch(number, meeting, build.divide(build.mul(place, TILE), width), rows)
             made = self.regs.product(
-                count,
+                build.sub(meeting.high, low),
                 list(map(before, at)),
-                lambda j: [self._factor(number, j if self.short else build.add(start, j), head, d) for d in at],
-                lambda j: self.regs.load(weights, j).value,
+                lambda j: [memref.load(tile, [build.value(build.add(j, low)), d]) for d in at],
+                lambda j: self.regs.load(weights, build.add(j, low)).value,
             )
             for d, x in zip(at, made, strict=True):
                 self.regs.store(x, sums, d)
@@ -248,12 +337,6 @@ class Lanes:
         each(width - rest, lambda d: columns(d, n), step=n)
         if rest:
             columns(build.value(width - rest), rest)
-
-    def _factor(self, number: int, row: ir.Value, head: ir.Value, d: ir.Value) -> ir.Value:
-        """An element of a tensor of others: by row, or by place in the tile where that was widened."""
-        if self.short:
-            return memref.load(self.tiles[number], [row, d])
-        return self._element(self.others[number], row, head, d)
 
     def _element(self, x: ir.Value, row: ir.Value, head: ir.Value, d: ir.Value) -> ir.Value:
         found = tensor.extract(x, [row, head, d])

@@ -3,7 +3,7 @@ with all heads; on a GPU attention is a call for each component."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.errors import LayoutError
@@ -13,7 +13,7 @@ from ragged_dialect.ir.match import view_of
 from ragged_dialect.lowering.attention.backward import Backward
 from ragged_dialect.lowering.attention.call import lower_to_call
 from ragged_dialect.lowering.attention.forward import Forward
-from ragged_dialect.lowering.attention.lanes import Block
+from ragged_dialect.lowering.attention.lanes import Block, blocks_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.micro_kernel import RegisterBlock
@@ -37,14 +37,14 @@ def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
             ctx.bind(result, _of_rows(ctx, q, result, values))
         return
 
-    def kernel() -> Run:
-        made = Forward(found, q.values, k.values, v.values)
+    def kernel(blocks: int) -> Run:
+        made = Forward(found, q.values, k.values, v.values, blocks)
         group = groups(q.shape, k.shape)
         return lambda block, head, outs: made.run(
             block, head, build.divide(head, group), outs[0], outs[1] if len(outs) > 1 else None
         )
 
-    _lower(ctx, op, q, (k, v), kernel)
+    _lower(ctx, op, q, (k, v), (q, v), kernel)
 
 
 def lower_vjp_q(ctx: Lowering, op: ir.Operation) -> None:
@@ -52,13 +52,13 @@ def lower_vjp_q(ctx: Lowering, op: ir.Operation) -> None:
     found = view_of(op, AttentionVjpQOp)
     q, k, v, lse, upstream, delta = map(ctx.parts, op.operands)
 
-    def kernel() -> Run:
+    def kernel(blocks: int) -> Run:
         saved = (lse.values, delta.values)
-        made = Backward(found, (q.values, upstream.values), (k.values, v.values), saved, queries=True, second=False)
+        made = Backward(found, (q.values, upstream.values), (k.values, v.values), saved, True, False, blocks)
         group = groups(q.shape, k.shape)
         return lambda block, head, outs: made.run(block, head, build.divide(head, group), 1, outs)
 
-    _lower(ctx, op, q, (k, v), kernel)
+    _lower(ctx, op, q, (k, v), (q, upstream, q), kernel)
 
 
 def lower_vjp_kv(ctx: Lowering, op: ir.Operation) -> None:
@@ -66,13 +66,13 @@ def lower_vjp_kv(ctx: Lowering, op: ir.Operation) -> None:
     found = view_of(op, AttentionVjpKvOp)
     k, v, q, lse, upstream, delta = map(ctx.parts, op.operands)
 
-    def kernel() -> Run:
+    def kernel(blocks: int) -> Run:
         own, others, saved = (k.values, v.values), (q.values, upstream.values), (lse.values, delta.values)
-        made = Backward(found, own, others, saved, queries=False, second=len(_used(op)) > 1)
+        made = Backward(found, own, others, saved, False, len(_used(op)) > 1, blocks)
         group = groups(q.shape, k.shape)
         return lambda block, head, outs: made.run(block, head, build.mul(head, group), group, outs)
 
-    _lower(ctx, op, k, (q, upstream), kernel)
+    _lower(ctx, op, k, (q, upstream), (k, v, k, v), kernel)
 
 
 def _used(op: ir.Operation) -> list[ir.Value]:
@@ -80,22 +80,26 @@ def _used(op: ir.Operation) -> list[ir.Value]:
     return [r for r in op.results if r == op.results[0] or len(list(r.uses))]
 
 
-def _lower(ctx: Lowering, op: ir.Operation, own: Parts, others: tuple[Parts, Parts], kernel: Callable[[], Run]) -> None:
-    """A forall over blocks of as many rows of `own`, each of one component, as there are lanes. The blocks of component
-    b begin with number offsets[b] / lanes + b, which rises with b: no prefix sum, and at most one block of a component
-    is empty."""
+def _lower(
+    ctx: Lowering, op: ir.Operation, own: Parts, others: tuple[Parts, Parts], kept: Sequence[Parts],
+    kernel: Callable[[int], Run],
+) -> None:  # fmt: skip
+    """A forall over rows of `own`, each time of one component and as many as there are lanes in the blocks that share a
+    tile, given what a block keeps. Those of component b begin with number offsets[b] / rows + b, which rises with b: no
+    prefix sum, and at most one of a component is empty."""
     if None in (own.shape.shape[3], *(x.shape.shape[3] for x in others)):
         raise LayoutError("expected static head dims (run ragged-decompose-attention)")
-    lanes = RegisterBlock.of(wide(own.element)).lanes
+    regs = RegisterBlock.of(wide(own.element))
+    blocks = blocks_of(regs, [x.shape.shape[3] or 0 for x in kept])
+    rows = blocks * regs.lanes
     end = view_of(op, Attention).visible.end
     results = _used(op)
     outs = [_of_rows(ctx, own, result, shapes.empty(*_room(own, result))) for result in results]
     ctx.close()
-    blocks = build.add(build.divide(own.storage_dim(0), lanes), own.parents(1))
-    forall = OpenForall(ctx, [blocks])
+    forall = OpenForall(ctx, [build.add(build.divide(own.storage_dim(0), rows), own.parents(1))])
     with ir.InsertionPoint(forall.block), ctx.scope(forall.known):
-        run = kernel()
-        block = _block(own, others, forall.ivs[0], lanes, end)
+        run = kernel(blocks)
+        block = _block(own, others, forall.ivs[0], rows, end)
         heads = own.extent(2)
         for out in outs:
             forall.add(out.values, [(block.row, block.count), *((0, n) for n in out.storage_dims()[1:])])
@@ -126,12 +130,12 @@ def _of_rows(ctx: Lowering, own: Parts, result: ir.Value, values: ir.Value) -> P
     return Parts(ctx, RaggedShape(shape.layout, shape.shape), values, dict(own.vectors), {}, {})
 
 
-def _block(own: Parts, others: tuple[Parts, Parts], number: ir.Value, lanes: int, end: bool) -> Block:
+def _block(own: Parts, others: tuple[Parts, Parts], number: ir.Value, rows: int, end: bool) -> Block:
     """The block of rows of a number, found by bisection; of none where the component has no such block."""
     offsets = own.vectors["offsets", 1]
 
     def first(b: Mixed) -> ir.Value:
-        return build.add(build.divide(shapes.load(offsets, b), lanes), b)
+        return build.add(build.divide(shapes.load(offsets, b), rows), b)
 
     def halve(state: list[ir.Value]) -> list[ir.Value]:
         middle = build.divide(build.add(state[0], state[1]), 2)
@@ -141,8 +145,8 @@ def _block(own: Parts, others: tuple[Parts, Parts], number: ir.Value, lanes: int
     ends = [build.value(0), build.value(own.parents(1))]
     component = flow.repeat(ends, lambda s: build.more(build.sub(s[1], s[0]), 1), halve)[0]
     start, length = own.component(1, component)
-    place = build.minimum(build.mul(build.sub(number, first(component)), build.value(lanes)), length)
-    count = build.minimum(build.sub(build.value(length), place), lanes)
+    place = build.minimum(build.mul(build.sub(number, first(component)), build.value(rows)), length)
+    count = build.minimum(build.sub(build.value(length), place), rows)
     (first_row, many), (second_row, _) = (x.component(1, component) for x in others)
     shift = build.sub(many, length) if end else 0
     place, row, count = map(build.value, (place, build.add(start, place), count))

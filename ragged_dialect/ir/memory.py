@@ -25,9 +25,10 @@ def tensor_of(buffer: ir.Value) -> ir.Value:
     ).result
 
 
-def buffer_of(x: ir.Value) -> ir.Value:
-    """The memory of a tensor, without gaps, to read."""
-    type_ = ir.MemRefType.get(x.type.shape, x.type.element_type)
+def buffer_of(x: ir.Value, gaps: bool = False) -> ir.Value:
+    """The memory of a tensor, to read: without gaps, or however it lies, which never is a copy."""
+    layout = ir.StridedLayoutAttr.get(DYNAMIC, [DYNAMIC] * x.type.rank) if gaps else None
+    type_ = ir.MemRefType.get(x.type.shape, x.type.element_type, layout)
     return ir.Operation.create(
         "bufferization.to_buffer", results=[type_], operands=[x], attributes={"read_only": ir.UnitAttr.get()}
     ).result
