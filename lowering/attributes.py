@@ -29,6 +29,10 @@ BACKWARDS = "ragged.backwards"
 """Of a `linalg.generic` that a scan becomes, inside of `convert-ragged-to-scf`: the loop that goes from the last index
 to the first."""
 
+GUARD = "ragged.guard"
+"""Of a branch that `MathLibrary.guarded` makes: its sides have no effects, and the call is for few elements, so that
+both may be done for a whole vector. Ops alone do not tell."""
+
 AUTO = "auto"
 """No schedule, but the choice of one."""
 

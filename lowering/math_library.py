@@ -13,6 +13,7 @@ from ragged_dialect._mlir import ir, llvm, scf, vector
 from ragged_dialect.host_cpu import host_has
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import locate
+from ragged_dialect.lowering.attributes import GUARD
 from ragged_dialect.lowering.math_emitter import Number
 from ragged_dialect.lowering.math_variants import (
     MASKED_LANES,
@@ -33,9 +34,6 @@ VECTOR_ISAS = {
 }
 VECTOR = "_ZGV"
 """What the names of vector functions begin with."""
-
-GUARD = "ragged.guard"
-"""Attribute of what `guarded` makes."""
 
 _USED = "llvm.compiler.used"
 
