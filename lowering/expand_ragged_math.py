@@ -96,7 +96,7 @@ class ExpandRaggedMath(RaggedPass):
 
     f32: exp, exp2, expm1, log, log2, log10, log1p, sinh, cosh, tanh, asinh, acosh, atanh, asin, acos,
     atan, cbrt, erf become straight-line arith ops; sin, cos and tan too, with a library call behind a
-    branch for |x| > 2**17, and atan2 for points next to 0 or to infinity; powf, by a logarithm that is
+    branch for |x| > 2**20, and atan2 for points next to 0 or to infinity; powf, by a logarithm that is
     a sum of two numbers; all at most 2 ulp on the full range, tan 4. f64: exp to tanh and asin to cbrt
     too, and where fused multiply-adds are instructions powf, sin, cos, tan (|x| up to 2**27) and atan2,
     at most 3 ulp, tan 4.
