@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.numbering import ValueNumbers
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.keeping import Place, worth_keeping
 from ragged_dialect.passes.differentiate.values import assert_like
@@ -99,15 +100,12 @@ class RaggedRematerialize(RaggedPass):
             wanted = f"'{self.function}'" if self.function else "one function"
             got = ", ".join(functions) or "none"
             raise PassFailure(module, f"{self.name}: expected {wanted} and its gradient '{gradient}', got {got}")
-        calls = [
-            op
-            for op in find_ops(module, "func.call")
-            if ir.FlatSymbolRefAttr(op.attributes["callee"]).value == gradient
-        ]
-        if calls or gradient == names[0]:
-            got = "a call of it" if calls else "the function itself"
+        symbol = ir.FlatSymbolRefAttr.get(gradient)
+        uses = [op for op in ops_in(module) if symbol in copy_attributes(op).values()]
+        if uses or gradient == names[0]:
+            got = f"'{uses[0].name}' of it" if uses else "the function itself"
             raise PassFailure(
-                calls[0] if calls else module, f"{self.name}: expected a gradient that nothing calls, got {got}"
+                uses[0] if uses else module, f"{self.name}: expected a gradient that nothing calls, got {got}"
             )
         pair = functions[names[0]], functions[gradient]
         for function in pair:

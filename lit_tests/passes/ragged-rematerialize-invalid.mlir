@@ -41,7 +41,7 @@ module {}
 
 // -----
 
-// CHECK: error: ragged-rematerialize: expected a gradient that nothing calls, got a call of it
+// CHECK: error: ragged-rematerialize: expected a gradient that nothing calls, got 'func.call' of it
 func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>
 }

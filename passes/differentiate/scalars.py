@@ -176,8 +176,10 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
 
 
 def _base(x: ir.Value, constant: ir.Value) -> ir.Value:
-    """What is raised to a power; 1 in place of 0 and nan where the power is 0, whose derivative is 0 there too."""
-    bad = arith.andi(constant, _compare("ule", math.absf(x), number_like(x, 0)))
+    """What is raised to a power; 1 in place of nan and of what has no finite inverse where the power is 0, whose
+    derivative is 0 there too."""
+    inverse = arith.divf(number_like(x, 1), math.absf(x))
+    bad = arith.andi(constant, _compare("ueq", inverse, number_like(x, numbers.inf)))
     return arith.select(bad, number_like(x, 1), x)
 
 

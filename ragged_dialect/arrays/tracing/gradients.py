@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 
 from ragged_dialect.arrays.core.arguments import bind, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.buffer import Buffer
 from ragged_dialect.arrays.core.tree import Static, flatten, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats
 from ragged_dialect.arrays.tracing.function import as_tensor
+from ragged_dialect.arrays.tracing.guards import Versions
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
 from ragged_dialect.arrays.tracing.keeping import keeping, kept_leaf, replayed
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Versions, unchanging
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, unchanging
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import running
+from ragged_dialect.arrays.tracing.trace import running, traced
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.passes.differentiate.values import number_like
@@ -111,9 +113,9 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
 
     What the gradients need of the function's values is kept (`kept_bytes`), and so are copies of dense arrays of NumPy
     among the arguments and of those that the function holds on to, which may be written before; the values of ragged
-    arrays may not, and tensors of PyTorch may not be changed, which is found. ArgumentError for that, for cotangents of
-    another dtype, layout or shape than the results, and for arguments that are no floats; RuntimeCheckError for other
-    lengths."""
+    arrays may not, nor tensors of PyTorch, which is found where PyTorch counts changes. ArgumentError for that, for
+    cotangents of another dtype, layout or shape than the results, and for arguments that are no floats;
+    RuntimeCheckError for other lengths."""
     _checked("vjp", function)
     leaves, tree = flatten(arguments)
     if any(isinstance(leaf, Tensor) for leaf in leaves):
@@ -123,18 +125,27 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     results, kept, taped = _valued(Static.of(function), not recorded)(*arguments)
     given = [*leaves, *taped.tape.captured]
     own = [x if isinstance(x, RaggedArray) else unchanging(x) for x in given]
-    size = sum(x.nbytes for x in kept if not isinstance(x, RaggedArray))
+    # Results that the caller has: those of NumPy are read-only, other libraries have no such memory.
+    shared = [isinstance(x, RaggedArray) and x.spec.library == "numpy" for x in kept]
+    values = [x.values if isinstance(x, RaggedArray) else x for x in kept]
+    size = sum(x.nbytes for x, is_shared in zip(values, shared, strict=True) if not is_shared)
     copies = [x for x, leaf in zip(own, given, strict=True) if x is not leaf]
     size += sum((x.array if isinstance(x, DenseLeaf) else x).nbytes for x in copies)
-    held = [x if isinstance(x, RaggedArray) else kept_leaf(x) for x in kept]
+    held = [_copied(x) if isinstance(x, RaggedArray) else kept_leaf(x) for x in kept]
     own_arguments, captured = unflatten(tree, own[: len(leaves)]), own[len(leaves) :]
-    versions = Versions(given)
+    versions = Versions("vjp", given)
 
     def pull(cotangents: Nested) -> tuple[Nested, ...]:
-        versions.check("vjp")
+        versions()
+        if (trace := traced()) is not None:
+            trace.guard(versions)  # calls of its program ask again
         return taped.pull(own_arguments, captured, cotangents, held)
 
     return results, Pullback(pull, size)
+
+
+def _copied(x: RaggedArray) -> RaggedArray:
+    return x if x.spec.library == "numpy" else RaggedArray.trusted(Buffer(x.buffer.array.copy()), x.axes, x.spec)
 
 
 class Pullback:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.axes import Origin
-from ragged_dialect.arrays.tracing.leaves import Leaves
-from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.arrays.tracing.leaves import Leaves, tensor_of
+from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
 
 class Guard(Protocol):
@@ -165,3 +166,25 @@ class Elsewhere:
         """That of the guard."""
         ask, arguments = self.guard.prepared(), self.arguments
         return lambda leaves: ask([x.number if isinstance(x, Fixed) else leaves[x] for x in arguments])
+
+
+class Versions:
+    """Tensors of PyTorch were not changed in place since, where it counts such changes."""
+
+    def __init__(self, op: str, arrays: Iterable[ArrayLike]) -> None:
+        tensors = [tensor for x in arrays if (tensor := tensor_of(x)) is not None and not tensor.is_inference()]
+        self._op = op
+        self._known = [(tensor, tensor._version) for tensor in tensors]
+
+    def __call__(self, leaves: Leaves = ()) -> None:
+        """ArgumentError where one was changed."""
+        for tensor, version in self._known:
+            if tensor._version != version:
+                made = f"{tuple(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
+                raise ArgumentError(
+                    f"{self._op}: expected tensors as they were, got one of shape {made} changed in place"
+                )
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """Itself."""
+        return self

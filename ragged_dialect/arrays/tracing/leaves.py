@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -109,30 +109,15 @@ def require_plain(captured: Leaves) -> None:
 
 
 def _requires_gradient(leaf: Leaf) -> bool:
-    tensor = _tensor(leaf)
+    tensor = tensor_of(leaf)
     return tensor is not None and bool(tensor.requires_grad)
 
 
-def _tensor(x: ArrayLike) -> Dense:
+def tensor_of(x: ArrayLike) -> Dense:
     """The tensor of PyTorch that an array is of, or is; None for others."""
     if storage.library(x) == "torch":
         return x
     return getattr(x.buffer if isinstance(x, RaggedArray) else x, "tensor", None)
-
-
-class Versions:
-    """How often PyTorch has counted changes in place of some arrays' tensors, of those that it counts them of."""
-
-    def __init__(self, arrays: Iterable[ArrayLike]) -> None:
-        tensors = [tensor for x in arrays if (tensor := _tensor(x)) is not None and not tensor.is_inference()]
-        self._known = [(tensor, tensor._version) for tensor in tensors]
-
-    def check(self, op: str) -> None:
-        """ArgumentError where one was changed since."""
-        for tensor, version in self._known:
-            if tensor._version != version:
-                made = f"{tuple(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
-                raise ArgumentError(f"{op}: expected tensors as they were, got one of shape {made} changed in place")
 
 
 def is_dense(value: object) -> bool:

@@ -49,7 +49,7 @@ def _saved(name: str, leaves: Leaves, body: Traceable) -> int | None:
         return [x for one in made for x in one.kept if isinstance(x, Tensor)]
 
     def run(tensors: list[Tensor]) -> Sequence[Tensor]:
-        whole = [contiguous(x) for x in tensors]
+        whole = [contiguous(x) if k in active else x for k, x in enumerate(tensors)]
         with suppress(PassError):  # of an operation without a derivative
             made.append(keeping(name, lambda *given: body(list(given)), whole, active, floats))
         return kept()

@@ -393,6 +393,11 @@ def running(op: str) -> Trace:
     return _running.trace
 
 
+def traced() -> Trace | None:
+    """What the thread traces now, if it does."""
+    return _running.trace
+
+
 @contextmanager
 def tracing(name: str, leaves: Leaves, device: str) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""

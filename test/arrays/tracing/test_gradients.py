@@ -249,10 +249,10 @@ def test_where_a_formula_has_a_choice(name):
 
 
 def test_powers_of_zero_by_numbers():
-    x = rg.from_lengths(np.array([0.0, np.nan, 2.0]), [2, 0, 1])
+    x = rg.from_lengths(np.array([0.0, np.nan, 2.0, -5e-324, np.inf]), [2, 0, 3])
     for exponent in (0, 0.0):
-        assert rg.grad(lambda x, exponent=exponent: (x**exponent).sum())(x).values.tolist() == [0, 0, 0]
-    assert rg.grad(lambda x: rg.grad(lambda x: (x**1.0).sum())(x).sum())(x).values.tolist() == [0, 0, 0]
+        assert rg.grad(lambda x, exponent=exponent: (x**exponent).sum())(x).values.tolist() == [0] * 5
+    assert rg.grad(lambda x: rg.grad(lambda x: (x**1.0).sum())(x).sum())(x).values.tolist() == [0] * 5
 
 
 def test_fractions_of_whole_numbers_have_the_derivative_1():

@@ -184,3 +184,25 @@ def test_tensors_that_are_changed(changed: str) -> None:
     ):
         pull(result)
     assert len(expected) == 2
+
+
+def test_tensors_that_are_changed_between_calls_of_a_program() -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    x, w = rg.from_lengths(torch.tensor(X.values), LENGTHS), torch.tensor(W)
+    result, pull = rg.vjp(lambda x, w: rg.softmax(x @ w, axis=1) * x, x, w)
+    made = rg.jit(lambda c: pull(c))
+    made(result)
+    w.mul_(2)
+    with pytest.raises(rg.ArgumentError, match="vjp: expected tensors as they were"):
+        made(result)
+
+
+def test_results_that_are_changed() -> None:
+    """Those of PyTorch are not read-only: what is kept of them is a copy."""
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    result, pull = rg.vjp(lambda x: rg.softmax(x, axis=1), rg.from_lengths(torch.tensor(X.values), LENGTHS))
+    cotangent = rg.from_lengths(torch.tensor(rows(4, seed=3).values), LENGTHS)
+    expected = pull(cotangent)[0].values.clone()
+    assert pull.kept_bytes == ROWS * 4 * 8
+    result.values.mul_(2)
+    assert torch.equal(pull(cotangent)[0].values, expected)

@@ -131,6 +131,13 @@ def test_windows(take: Any) -> None:
     assert use.arguments == x.nbytes
 
 
+def test_windows_of_integers() -> None:
+    x = rg.from_lengths(np.arange(10), [3, 0, 5, 2])[:, 1:]
+    y = rg.from_lengths(np.ones(6), [2, 0, 4, 0])
+    assert rg.jit(lambda i: i + 1).memory(x).saved == 0
+    assert rg.jit(lambda i, y: (i + 1, np.exp(y) * 2)).memory(x, y).saved == 0
+
+
 def test_scratch() -> None:
     x = rg.from_lengths(np.ones((1000, 8)), [300, 700])
     use = rg.jit(lambda x: rg.softmax(x * 2.0, axis=1).sum()).memory(x)
