@@ -2,8 +2,8 @@
 
 An exchange has three rounds. Every rank tells every other one what it is about to send, and how it does; every rank
 tells whether it takes that; then the data goes. So a rank that failed, left, or runs another program is an error on
-every rank, and nobody waits for data that will not come. A rank that is gone without a word is what the engine notices,
-or the timeout.
+every rank, and nobody waits for data that will not come. A rank that fails amid an exchange says so by what is no
+message of one (`Engine.tell`). A rank that is gone without a word is what the engine notices, or the timeout.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 import operator
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from threading import Thread, current_thread
 from types import TracebackType
@@ -76,7 +76,6 @@ class Group:
         if engine is not None:
             self.rank, self.size = engine.rank, engine.size
         self._count = 0
-        self._failure = ""
         self._entered: list[Token[Group]] = []
         self.begun: dict[int, Future[object]] = {}
         """What was begun and not taken yet, by number."""
@@ -94,13 +93,14 @@ class Group:
             if self._entered:
                 return
             self._settle()
-            if self._failure or self.engine is None:
+            if self.engine is None or self.engine.failure:
                 return
             if error is not None:
                 self._tell(told(error))
                 return
-            self._agree(_LEFT, 0, [0] * self.size, [0] * self.size)
-            self._flush()
+            with self._all_or_none():
+                self._agree(_LEFT, 0, [0] * self.size, [0] * self.size)
+                self._flush()
             self._count = 0
         finally:
             with suppress(ValueError):  # a generator is closed in whatever context
@@ -114,10 +114,23 @@ class Group:
     def _tell(self, text: str) -> None:
         if self.engine is None:
             return
-        self._failure = f"rank {self.rank} failed: {text}"
+        self.engine.failure = f"rank {self.rank} failed: {text}"
         for other in self._others():
             with suppress(RankError):  # of a rank that is gone already
-                self.engine.post(other, self._header(_FAILED, 0, text).view(np.uint8))
+                self.engine.tell(other, self.engine.failure.encode(errors="replace")[:_TEXT])
+
+    @contextmanager
+    def _all_or_none(self) -> Generator[None]:
+        """An exchange that ends halfway, by whatever exception, has failed on every rank: of the next one nobody could
+        tell what is still under way."""
+        try:
+            yield
+        except Told as error:
+            raise self._failed(str(error)) from None
+        except BaseException as error:
+            if self.engine is not None and not self.engine.failure:
+                self._tell(str(error) if isinstance(error, RankError) else told(error))
+            raise
 
     def rows(self, rows: NDArray[np.generic], counts: Sequence[int]) -> tuple[NDArray[np.generic], list[int]]:
         """The first `counts[0]` rows to rank 0, the next `counts[1]` to rank 1, and so on: those that came, by rank,
@@ -155,6 +168,20 @@ class Group:
         """Rows `sends[r]` to `sends[r + 1]` go to rank r, and what comes from rank r is written to rows `receives[r]`
         to `receives[r + 1]`. `what` says what the exchange is for, the same on every rank; `lengths` are not negative,
         and their sum is an int64. What was begun before comes first. RankError."""
+        self._begin(len(sends) - 1)
+        with self._all_or_none():
+            self._exchange(send, sends, receive, receives, row_bytes, what, lengths)
+
+    def _exchange(
+        self,
+        send: NDArray[np.generic],
+        sends: Sequence[int],
+        receive: NDArray[np.generic],
+        receives: Sequence[int],
+        row_bytes: int,
+        what: int,
+        lengths: bool,
+    ) -> None:
         out, own = self._agreed(sends, receives, row_bytes, what)
         here, there = (a.reshape(-1).view(np.uint8) for a in (send, receive))
         rank = self.rank
@@ -181,24 +208,28 @@ class Group:
     ) -> None:
         """As `exchange`, of contiguous arrays on the device, by the link of the group."""
         assert self.link is not None
-        out, own = self._agreed(sends, receives, row_bytes, what)
-        try:
+        self._begin(len(sends) - 1)
+        with self._all_or_none():
+            out, own = self._agreed(sends, receives, row_bytes, what)
             if self.engine is not None:
                 self._flush()
-            self.link.carry(send, out, receive, own, self._deadline())
-        except TimeoutError:
-            raise self._lost(f"expected all ranks to send and take rows within {self._timeout:g} s") from None
-        except RankError as error:
-            raise self._lost(str(error)) from error
+            try:
+                self.link.carry(send, out, receive, own, self._deadline())
+            except TimeoutError:
+                text = f"expected all ranks to send and take rows within {self._timeout:g} s"
+                raise RankError(text) from None
+
+    def _begin(self, ranks: int) -> None:
+        """Of an exchange, what no other rank needs to know."""
+        self._settle()
+        if self.engine is not None and self.engine.failure:
+            raise RankError(f"expected a group that works, got one that failed before: {self.engine.failure}")
+        self.require_ranks(ranks)
 
     def _agreed(
         self, sends: Sequence[int], receives: Sequence[int], row_bytes: int, what: int
     ) -> tuple[list[int], list[int]]:
         """Where the bytes for every rank begin, and those of every rank, once all agree that they go."""
-        self._settle()
-        if self._failure:
-            raise RankError(f"expected a group that works, got one that failed before: {self._failure}")
-        self.require_ranks(len(sends) - 1)
         out, own = ([n * row_bytes for n in bounds] for bounds in (sends, receives))
         self._agree(_WORKS, what, np.diff(out).tolist(), np.diff(own).tolist())
         return out, own
@@ -252,9 +283,6 @@ class Group:
         headers = self._round([self._header(state, what, "", n) for n in sends])
         states = {rank: int(header[0]) for rank, header in headers.items()}
         for rank, other in states.items():
-            if other == _FAILED:
-                raise self._failed(f"rank {rank} failed: {_text_of(headers[rank])}")
-        for rank, other in states.items():
             if other != state:
                 at = "left the group" if other == _LEFT else "goes on"
                 raise self._failed(f"expected the same program on every rank, got rank {rank}, which {at}")
@@ -276,13 +304,10 @@ class Group:
             return f"expected rows of one type and shape, by the same op, got others of rank {rank}"
         return f"expected {wanted} bytes of rank {rank}, got {size}" if size != wanted else ""
 
-    def _lost(self, text: str) -> RankError:
-        """What the others do not know of yet."""
-        self._tell(text)
-        return RankError(text)
-
     def _failed(self, text: str) -> RankError:
-        self._failure = text
+        """Of what the others know, or find out by themselves."""
+        if self.engine is not None:
+            self.engine.failure = text
         return RankError(text)
 
     def _round(self, headers: Sequence[Words]) -> dict[int, Words]:
@@ -302,18 +327,14 @@ class Group:
         try:
             self.engine.flush(self._deadline())
         except TimeoutError:
-            raise self._lost(f"expected all ranks to take what they are sent within {self._timeout:g} s") from None
-        except RankError as error:
-            raise self._lost(str(error)) from error
+            raise RankError(f"expected all ranks to take what they are sent within {self._timeout:g} s") from None
 
     def _fetch(self, other: int, into: Bytes) -> None:
         assert self.engine is not None
         try:
             self.engine.fetch(other, into, self._deadline())
         except TimeoutError:
-            raise self._lost(f"expected rank {other} to answer within {self._timeout:g} s, got nothing") from None
-        except RankError as error:
-            raise self._lost(str(error)) from error
+            raise RankError(f"expected rank {other} to answer within {self._timeout:g} s, got nothing") from None
 
     def _header(self, state: int, what: int, text: str, size: int = 0) -> Words:
         header = np.zeros(_HEADER, np.int64)
@@ -330,11 +351,18 @@ class Group:
         return time.monotonic() + self._timeout
 
 
+class Told(Exception):
+    """What another rank said by `Engine.tell`."""
+
+
 class Engine(ABC):
     """What carries bytes between ranks, in order from one rank to another."""
 
     rank: int
     size: int
+    failure = ""
+    """How a group failed, if one did: what was sent and not taken is under way, and would be taken for what comes next.
+    So there is one engine for each communicator, and no group of it after that."""
     background = True
     """Whether another thread than that of the group may call it, one at a time."""
 
@@ -343,13 +371,18 @@ class Engine(ABC):
         """Send bytes without waiting; nobody changes them."""
 
     @abstractmethod
+    def tell(self, rank: int, text: bytes) -> None:
+        """Say that this rank failed, without waiting, to one that may wait for a message of any size: Told, with this
+        text, of its `fetch`."""
+
+    @abstractmethod
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
         """Receive as many bytes as there is room for. TimeoutError after a time of `time.monotonic`, RankError for a
-        rank that is gone."""
+        rank that is gone, or sent another number of bytes; Told."""
 
     @abstractmethod
     def flush(self, deadline: float) -> None:
-        """Wait until what was sent is under way, so that it need not be kept."""
+        """Wait until what was sent is under way, so that it need not be kept. TimeoutError, RankError, Told."""
 
 
 class Link(ABC):

@@ -6,29 +6,36 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from ragged_dialect.errors import ArgumentError, RankError
-from ragged_dialect.ranks.group import TIMEOUT, Bytes, Engine, Group
+from ragged_dialect.ranks.group import TIMEOUT, Bytes, Engine, Group, Told
 
 T = TypeVar("T")
+Messages: TypeAlias = "queue.SimpleQueue[Bytes | bytes]"
+"""From one rank to another; `bytes` are what it tells when it fails."""
 
 
 class ThreadEngine(Engine):
     """A queue for every pair of ranks."""
 
-    def __init__(self, rank: int, queues: list[list[queue.SimpleQueue[Bytes]]]) -> None:
+    def __init__(self, rank: int, queues: list[list[Messages]]) -> None:
         self.rank, self.size = rank, len(queues)
         self._queues = queues
 
     def post(self, rank: int, data: Bytes) -> None:
         self._queues[self.rank][rank].put(data)
 
+    def tell(self, rank: int, text: bytes) -> None:
+        self._queues[self.rank][rank].put(text)
+
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
         try:
             data = self._queues[rank][self.rank].get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
             raise TimeoutError from None
+        if isinstance(data, bytes):
+            raise Told(data.decode(errors="replace"))
         if len(data) != len(into):
             raise RankError(f"expected {len(into)} bytes of rank {rank}, got {len(data)}")
         into[:] = data
@@ -49,7 +56,7 @@ def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> 
     """
     if not isinstance(size, int) or size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"expected at least 1 rank, got {size!r}")
-    queues: list[list[queue.SimpleQueue[Bytes]]] = [[queue.SimpleQueue() for _ in range(size)] for _ in range(size)]
+    queues: list[list[Messages]] = [[queue.SimpleQueue() for _ in range(size)] for _ in range(size)]
     results: dict[int, T] = {}
     errors: list[BaseException] = []
 

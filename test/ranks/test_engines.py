@@ -79,20 +79,147 @@ def test_a_rank_that_fails_ends_all(name: str) -> None:
     assert text in done.stderr
 
 
+AFTER = r"""
+import os, sys, time
+import numpy as np
+import ragged_dialect as rg
+{start}
+def say(*words):
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())  # at once: lines of other ranks go to the same place
+
+def exchanged(group, features=100):
+    rows = np.full((group.size, features), float(group.rank), "float32")
+    assert np.asarray(rg.all_to_all(rows))[:, -1].tolist() == list(range(group.size))
+
+def interrupt(engine, fetch, count):
+    "Ctrl-C while it waits: of three ranks the first two messages tell what comes, two more whether it is taken."
+    calls = [0]
+    def interrupted(*arguments):
+        calls[0] += 1
+        if calls[0] == count:
+            raise KeyboardInterrupt
+        fetch(*arguments)
+    engine.fetch = interrupted
+
+started = time.monotonic()
+try:
+    with made({timeout}) as group:  # of which nothing is left after it
+        rank = group.rank
+        del group
+        {fault}
+except (Exception, KeyboardInterrupt) as error:
+    say(rank, "then", type(error).__name__ + ":", error)
+assert time.monotonic() - started < 30
+try:
+    made({timeout})
+except rg.RankError as error:
+    say(rank, "next", error)
+with again() as group:
+    exchanged(group)
+    say(rank, "done")
+"""
+ONCE = "rank 1 failed: ValueError: once"
+STOPPED = "rank 1 failed: KeyboardInterrupt: "
+LATE = "rank 0 failed: expected rank 1 to answer within 1 s, got nothing"
+AFTER_FAULTS = {
+    "raises": (2, 60, ["if rank == 1: raise ValueError('once')", "exchanged(rg.ranks.current())"], ONCE),
+    "is interrupted": (
+        3, 60, ["g = rg.ranks.current()", "if rank == 1: interrupt(g.engine, g.engine.fetch, 3)",
+                "one = [0, 1, 2, 3]", "g.exchange(np.zeros(3), one, np.zeros(3), one, 8, 5)"], STOPPED,
+    ),
+    "is interrupted among large rows": (
+        3, 60, ["g = rg.ranks.current()", "if rank == 1: interrupt(g.engine, g.engine.fetch, 5)",
+                "exchanged(g, 2**20)"], STOPPED,
+    ),
+    "is late": (2, 1, ["if rank == 1: time.sleep(2.5)", "exchanged(rg.ranks.current())"], LATE),
+}  # fmt: skip
+
+
+def after(start: str, name: str) -> tuple[int, str, str]:
+    """The ranks, the program that goes on after a fault, and how it failed."""
+    size, timeout, fault, text = AFTER_FAULTS[name]
+    return size, AFTER.format(start=start, timeout=timeout, fault="\n        ".join(fault)), text
+
+
+def check_after(rank: int, lines: list[str], text: str, kind: str) -> None:
+    """What a rank said: its own error, or that of the rank that failed; then that the old group stays refused."""
+    failing = int(text.split()[1])
+    then = next(line for line in lines if line.startswith(f"{rank} then "))
+    assert then.endswith(text.split(": ", 1)[1].strip() if rank == failing else text.strip())
+    assert f"{rank} next expected a {kind} without a failed group, got one: {text}".strip() in lines
+    assert f"{rank} done" in lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", AFTER_FAULTS)
+def test_a_communicator_whose_group_failed(name: str) -> None:
+    start = """
+from mpi4py import MPI
+made = lambda timeout: rg.ranks.mpi(timeout=timeout)
+again = lambda: rg.ranks.mpi(MPI.COMM_WORLD.Dup(), timeout=60)"""
+    size, program, text = after(start, name)
+    done = mpiexec(size, "-c", program)  # whose MPI may end with an error, since some messages nobody took
+    assert done.stdout.count(" done") == size, done.stderr
+    for rank in range(size):
+        check_after(rank, [line.strip() for line in done.stdout.split("\n")], text, "communicator")
+
+
+@pytest.mark.slow
+def test_mpi_messages_of_other_sizes() -> None:
+    program = """
+import time
+import numpy as np
+import ragged_dialect as rg
+engine = rg.ranks.mpi().engine
+for size in (4, 12):
+    if engine.rank == 0:
+        engine.post(1, np.zeros(size, "uint8"))
+        engine.flush(time.monotonic() + 60)
+    else:
+        try:
+            engine.fetch(0, np.zeros(8, "uint8"), time.monotonic() + 60)
+        except rg.RankError as error:
+            print(error)
+"""
+    done = mpiexec(2, "-c", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("expected 8 bytes of rank 0, got 4\nexpected MPI to carry rows, got: ")
+
+
 @pytest.mark.slow
 def test_a_process_group_of_torch(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="no torch (pip install torch)")
-    group = f"""
+    text = WORK.format(group=f"{gloo(tmp_path, 3)}\ngroup = rg.ranks.torch_group(timeout=60)", fault="")
+    for rank, (code, output, errors) in enumerate(processes(3, text)):
+        assert (code, output) == (0, f"done {rank}\n"), errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["raises", "is interrupted"])
+def test_a_process_group_whose_group_failed(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("torch", reason="no torch (pip install torch)")
+    made = "made = lambda timeout: rg.ranks.torch_group(timeout=timeout)"
+    again = "again = lambda: rg.ranks.torch_group(distributed.new_group(), timeout=60)"
+    size, program, text = after(f"{gloo(tmp_path, AFTER_FAULTS[name][0])}\n{made}\n{again}", name)
+    for rank, (code, output, errors) in enumerate(processes(size, program)):
+        assert code == 0, errors
+        check_after(rank, [line.strip() for line in output.split("\n")], text, "process group")
+
+
+def gloo(path: Path, size: int) -> str:
+    """How a rank begins, whose number is its argument."""
+    return f"""
 import torch.distributed as distributed
-distributed.init_process_group("gloo", init_method="file://{tmp_path}/group", rank=int(sys.argv[1]), world_size=3)
-group = rg.ranks.torch_group(timeout=60)"""
-    text = WORK.format(group=group, fault="")
+distributed.init_process_group("gloo", init_method="file://{path}/group", rank=int(sys.argv[1]), world_size={size})"""
+
+
+def processes(size: int, program: str) -> list[tuple[int, str, str]]:
+    """What ranks end with, and write."""
     ranks = [
         subprocess.Popen(
-            [sys.executable, "-c", text, str(rank)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-c", program, str(rank)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        for rank in range(3)
+        for rank in range(size)
     ]
-    for rank, process in enumerate(ranks):
-        output, errors = process.communicate(timeout=LIMIT)
-        assert (process.returncode, output) == (0, f"done {rank}\n"), errors
+    texts = [process.communicate(timeout=LIMIT) for process in ranks]
+    return [(process.returncode, *text) for process, text in zip(ranks, texts, strict=True)]

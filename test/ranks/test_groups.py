@@ -185,6 +185,31 @@ def test_a_group_that_failed_is_of_no_use() -> None:
     assert not errors
 
 
+def test_what_ends_halfway_ends_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the caller makes of it: what was sent and not taken would be the next exchange's."""
+    fetch, calls = threads.ThreadEngine.fetch, [0] * 3
+
+    def interrupted(self: threads.ThreadEngine, rank: int, into: Bytes, deadline: float) -> None:
+        calls[self.rank] += 1
+        if self.rank == 1 and calls[1] == 3:  # others wait for rows of it then
+            raise KeyboardInterrupt
+        fetch(self, rank, into, deadline)
+
+    monkeypatch.setattr(threads.ThreadEngine, "fetch", interrupted)
+    found: dict[int, str] = {}
+
+    def work(group: Group) -> None:
+        one = list(range(group.size + 1))
+        with pytest.raises(KeyboardInterrupt if group.rank == 1 else rg.RankError) as caught:
+            group.exchange(np.zeros(3), one, np.empty(3), one, 8, 5)
+        found[group.rank] = str(caught.value)
+        with pytest.raises(rg.RankError, match="got one that failed before: rank 1 failed: KeyboardInterrupt"):
+            group.exchange(np.zeros(3), one, np.empty(3), one, 8, 5)
+
+    rg.ranks.run(3, work)
+    assert found == {0: "rank 1 failed: KeyboardInterrupt: ", 1: "", 2: "rank 1 failed: KeyboardInterrupt: "}
+
+
 def test_a_rank_that_does_not_answer() -> None:
     def work(group: Group) -> None:
         if group.rank == 0:
