@@ -72,23 +72,32 @@ class RaggedDistribute(RaggedPass):
             raise _refused(op, "ranks above 0", str(self.ranks))
         if not 0 <= self.rank < self.ranks:
             raise _refused(op, f"a rank in [0, {self.ranks})", str(self.rank))
-        words = self.owned.split(",") if self.owned else ["1"] * self.ranks
-        if len(words) != self.ranks or not all(word.isdecimal() for word in words):
+        given = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else ()
+        marks = [{named.name: named.attr for named in ir.DictAttr(mark)} for mark in given]
+        owned = self._owned(op)
+        if any(SHARDED in mark for mark in marks):
+            if _is_called(op):
+                raise _refused(op, "a function that nobody calls", "a call of it")
+            _Function(op, owned, self.ranks, self.rank).run(marks)
+
+    def _owned(self, op: ir.Operation) -> list[int]:
+        """What each rank owns, of no rank where nothing is said."""
+        words = self.owned.split(",") if self.owned else []
+        if words and (len(words) != self.ranks or not all(word.isascii() and word.isdecimal() for word in words)):
             raise _refused(op, f"how many each of {self.ranks} ranks owns", f"'{self.owned}'")
         owned = [int(word) for word in words]
         if sum(owned) == self.ranks and set(owned) != {1}:
             raise _refused(op, f"owned with another sum than {self.ranks}, the extent of a dim of ranks", self.owned)
-        given = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else ()
-        marks = [{named.name: named.attr for named in ir.DictAttr(mark)} for mark in given]
-        if any(SHARDED in mark for mark in marks):
-            _Function(op, owned, self.rank).run(marks)
+        return owned
 
 
 class _Function:
     """A function, and for values that are sharded the `parts` that a rank has."""
 
-    def __init__(self, op: ir.Operation, owned: list[int], rank: int) -> None:
-        self.op, self.owned, self.rank, self.ranks = op, owned, rank, len(owned)
+    def __init__(self, op: ir.Operation, owned: list[int], ranks: int, rank: int) -> None:
+        self.op, self.owned, self.rank, self.ranks = op, owned, rank, ranks
+        self.is_owned = False
+        """Whether something sharded is as large as the sum of `owned`."""
         self.parts: dict[ir.Value, ir.Value] = {}
         self.leading: dict[ir.Value, int] = {}
         """The leading extents of sharded arguments in the program of all; other values still have their types."""
@@ -111,6 +120,9 @@ class _Function:
                     self._shard(op)
             elif any(value in self.parts for inner in ops_in(op) for value in inner.operands):
                 raise _refused(op, "ranks that are apart", f"'{op.name}', whose body reads what is sharded")
+        if self.owned and not self.is_owned:
+            wanted = f"something sharded with a leading extent of {sum(self.owned)}, the sum of owned"
+            raise _refused(self.op, wanted, "none")
         for number, value in enumerate(end.operands):
             end.operands[number] = self.parts.get(value, value)
         for op in reversed(body):
@@ -128,14 +140,18 @@ class _Function:
         if not is_tensor(type_) or not type_.rank:
             raise _refused(op, "a tensor with a leading dim to shard", str(type_))
         first, *rest = type_.shape
-        blocks = [DYNAMIC] * self.ranks if first == DYNAMIC else self._blocks(first)
-        if sum(blocks) != first != DYNAMIC:
+        if first in (DYNAMIC, 0):
+            return type_
+        if self.ranks > first != sum(self.owned) or sum(blocks := self._blocks(first)) != first:
             raise _refused(op, f"a leading extent that {self.ranks} ranks divide", str(type_))
         return ir.RankedTensorType.get([blocks[self.rank], *rest], type_.element_type, type_.encoding)
 
     def _blocks(self, extent: int) -> list[int]:
         """How much of a leading dim each rank has; of one that they do not divide, of less."""
-        return self.owned if extent == sum(self.owned) else [extent // self.ranks] * self.ranks
+        if self.owned and extent == sum(self.owned):
+            self.is_owned = True
+            return self.owned
+        return [extent // self.ranks] * self.ranks
 
     def _shard(self, op: ir.Operation) -> None:
         """Make an op of parts of one that reads what is sharded."""
@@ -162,12 +178,16 @@ class _Function:
             raise _refused(op, "ranks that are apart", f"'{op.name}' of the leading dim")
         if op.name == "ragged.split":
             self._check_split(op)
+        if op.name == "ragged.partition" and op.operands[1].type.rank != 2:
+            raise _refused(op, "offsets of rank 2, a row for each component", f"rank {op.operands[1].type.rank}")
         if apart:
             return set(tensors)
         if not is_compute(op):
             raise _refused(op, "an op that keeps ranks apart", f"'{op.name}'")
         found = analyze(op)
         loop = self._leading_loop(op, found)
+        if any(out.loops[:1] != (loop,) for out in found.outs):
+            raise _refused(op, "ranks that are apart", f"'{op.name}' with a result without the leading dim")
         for number in tensors:
             loops = found.accesses[number].loops
             if loop in loops[1:]:
@@ -282,6 +302,13 @@ def _offsets(counts: list[int]) -> ir.Value:
     type_ = ir.RankedTensorType.get([len(counts) + 1], i64)
     numbers: list[ir.Attribute] = [ir.IntegerAttr.get(i64, n) for n in accumulate(counts, initial=0)]
     return arith.ConstantOp(type_, ir.DenseElementsAttr.get(numbers, type_)).result
+
+
+def _is_called(function: ir.Operation) -> bool:
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    module = function.parent
+    calls = [op for op in ops_in(module.operation) if op.name == "func.call"] if module else []
+    return any(ir.FlatSymbolRefAttr(op.attributes["callee"]).value == name for op in calls)
 
 
 def _permutation(op: ir.Operation) -> list[int]:

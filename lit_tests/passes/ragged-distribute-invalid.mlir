@@ -134,3 +134,33 @@ func.func @dynamic(%x: tensor<2x?x?xf32, #k> {ragged.sharded}) -> tensor<?x2x?xf
   %1 = linalg.transpose ins(%x : tensor<2x?x?xf32, #k>) outs(%0 : tensor<?x2x?xf32, #k>) permutation = [1, 0, 2]
   return %1 : tensor<?x2x?xf32, #k>
 }
+
+// -----
+
+// They are no rows: each rank would take its own half of them for all.
+func.func @offsets(%x: tensor<2x8xf32> {ragged.sharded}, %o: tensor<4xi64> {ragged.sharded}) -> tensor<2x3x?xf32, #ragged.layout<"d|dr">> {
+  // expected-error@+1 {{expected offsets of rank 2, a row for each component, got rank 1}}
+  %0 = ragged.partition %x, %o {dim = 1} : (tensor<2x8xf32>, tensor<4xi64>) -> tensor<2x3x?xf32, #ragged.layout<"d|dr">>
+  return %0 : tensor<2x3x?xf32, #ragged.layout<"d|dr">>
+}
+
+// -----
+
+func.func @dropped(%x: tensor<4x8xf32> {ragged.sharded}, %y: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{expected ranks that are apart, got 'linalg.generic' with a result without the leading dim}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x8xf32>) outs(%y : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected a function that nobody calls, got a call of it}}
+func.func @called(%x: tensor<4x8xf32> {ragged.sharded}) -> tensor<4x8xf32> { return %x : tensor<4x8xf32> }
+func.func @calls(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = call @called(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
