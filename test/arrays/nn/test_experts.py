@@ -153,6 +153,7 @@ REFUSED: list[Refusal] = [
         'moe: expected scores of the structure of the tokens, "dr|d", got "drr|',
     ),
     (lambda x: rg.nn.moe(*x, k=4), rg.RuntimeCheckError, "moe: level 1: expected at least 4, got 3"),
+    (lambda x: rg.nn.moe(*x, k=True), rg.ArgumentError, "moe: expected an integer for k, got bool"),
     (lambda x: rg.nn.moe(*x, k=0), rg.ArgumentError, "moe: expected k of at least 1, got 0"),
     (
         lambda x: rg.nn.moe(*x, k=1, activation="swish"),
