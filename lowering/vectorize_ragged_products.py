@@ -326,6 +326,9 @@ class _Emitter:
                 at = [right.at({**places, n: column, self.product.k: build.add(j, k)}) for column in columns]
                 for i, row in enumerate(transposed([one.load_at(right.buffer, x) for x in at])):
                     vector.store(row, self.panel, [build.add(j, i), first])
+                for column in columns:
+                    ahead = {**places, n: build.add(column, regs.lanes), self.product.k: build.add(j, k)}
+                    regs.prefetch(right.buffer, right.at(ahead))
                 return []
 
             return flow.strided(0, regs.square, regs.lanes, [], square)

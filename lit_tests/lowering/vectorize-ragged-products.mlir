@@ -96,6 +96,7 @@ func.func @masked(%x: memref<?x8xf32>, %w: memref<?x10xf32>, %o: memref<8x10xf32
 // CHECK: linalg.generic
 // CHECK: else
 // CHECK: vector.shuffle
+// CHECK: memref.prefetch {{.*}}, read
 // CHECK: %{{.*}}:8 = scf.for
 // CHECK: vector.maskedload
 // CHECK-NOT: linalg.generic
