@@ -126,8 +126,8 @@ def layer(x: Any, scores: Any, gate: Any, up: Any, down: Any, owned: tuple[int, 
     return rg.nn.moe(x, scores, gate, up, down, k=HERE.k, owned=owned, chunks=chunks)
 
 
-def seconds(ranks: int, chunks: int, repetitions: int) -> float:
-    """Of the layer, of TOKENS tokens on every rank: the median over rounds of the slowest rank."""
+def seconds(ranks: int, chunks: int, repetitions: int, tokens: int = TOKENS) -> float:
+    """Of the layer, of so many tokens on every rank: the median over rounds of the slowest rank."""
     rng = np.random.default_rng(0)
     h, f, e = HERE.hidden, HERE.inner, HERE.experts
     weights = [rng.standard_normal(shape).astype(np.float32) for shape in ((e, h, f), (e, h, f), (e, f, h))]
@@ -135,8 +135,8 @@ def seconds(ranks: int, chunks: int, repetitions: int) -> float:
 
     def work(group: Group) -> list[float]:
         mine = np.random.default_rng(group.rank)
-        x = mine.standard_normal((TOKENS, h)).astype(np.float32)
-        scores = mine.standard_normal((TOKENS, e)).astype(np.float32)
+        x = mine.standard_normal((tokens, h)).astype(np.float32)
+        scores = mine.standard_normal((tokens, e)).astype(np.float32)
         own = slice(group.rank * owned[0], (group.rank + 1) * owned[0])
         times: list[float] = []
         for _ in range(repetitions + 1):
@@ -179,20 +179,30 @@ def copies(repetitions: int) -> float:
     return statistics.median(times)
 
 
+def turn(repetitions: int) -> float:
+    """Seconds of a chunk that has next to nothing to do: exchanges that are handed to another thread, and loops."""
+    many = 4
+    one, several = (seconds(1, chunks, repetitions, HERE.experts) for chunks in (1, many))
+    return (several - one) / (many - 1)
+
+
 def compare(ranks: Sequence[int], chunks: Sequence[int], repetitions: int) -> str:
     """Times of several ranks beside those that the model has."""
     cores = len(os.sched_getaffinity(0))
     alone, here, copy = seconds(1, 1, repetitions), network(repetitions), copies(repetitions)
+    idle = turn(repetitions)
     lines = [
         f"one rank: {alone * 1e3:.1f} ms for {TOKENS} tokens; a message {here.latency * 1e3:.2f} ms, "
-        f"{here.bandwidth / 1e6:.0f} MB/s, copies {HERE.sent(TOKENS) / copy / 1e9:.1f} GB/s; {cores} cores",
+        f"{here.bandwidth / 1e6:.0f} MB/s, copies {HERE.sent(TOKENS) / copy / 1e9:.1f} GB/s, "
+        f"a chunk {idle * 1e3:.2f} ms; {cores} cores",
         "",
         "| ranks | chunks | ms | predicted | ratio |",
         "|---|---|---|---|---|",
     ]
     for size in ranks:
         for pieces in chunks:
-            busy = (alone + (COPIES * copy if pieces > 1 else 0)) * max(1, size / cores)
+            more = COPIES * copy + (pieces - 1) * idle if pieces > 1 else 0
+            busy = (alone + more) * max(1, size / cores)
             sent = HERE.sent(TOKENS) * (size - 1) / size
             way = here.seconds(size - 1, sent) + (pieces - 1) * here.seconds(size - 1, 0)
             wanted, found = predicted(way, busy, pieces), seconds(size, pieces, repetitions)
