@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class _Mpi(Engine):
 
 
 @cache
-def _key(library: Any) -> int:
+def _key(library: ModuleType) -> int:
     """Of the attribute of a communicator that is its engine: copies of the communicator have none."""
     return library.Comm.Create_keyval()
 

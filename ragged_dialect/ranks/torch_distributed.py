@@ -71,7 +71,7 @@ class _ProcessGroup(Engine):
         work.wait(timedelta(seconds=max(0.001, deadline - time.monotonic())))
 
 
-_ENGINES: WeakKeyDictionary[Any, _ProcessGroup] = WeakKeyDictionary()
+_ENGINES: WeakKeyDictionary[object, _ProcessGroup] = WeakKeyDictionary()
 """Those of process groups. What was sent is lost where torch's handle of it is, and what a rank that failed told may be
 taken when its group is gone."""
 
