@@ -9,6 +9,7 @@ from typing import ClassVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.generic import filled
+from ragged_dialect.ir.functions import name_of, users_of
 from ragged_dialect.ir.match import defining_op, view_of
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import Iteration, analyze, is_compute
@@ -76,7 +77,7 @@ class RaggedDistribute(RaggedPass):
         marks = [{named.name: named.attr for named in ir.DictAttr(mark)} for mark in given]
         owned = self._owned(op)
         if any(SHARDED in mark for mark in marks):
-            if _is_called(op):
+            if op.parent is not None and users_of(op.parent.operation, name_of(op)):
                 raise _refused(op, "a function that nobody calls", "a call of it")
             _Function(op, owned, self.ranks, self.rank).run(marks)
 
@@ -302,13 +303,6 @@ def _offsets(counts: list[int]) -> ir.Value:
     type_ = ir.RankedTensorType.get([len(counts) + 1], i64)
     numbers: list[ir.Attribute] = [ir.IntegerAttr.get(i64, n) for n in accumulate(counts, initial=0)]
     return arith.ConstantOp(type_, ir.DenseElementsAttr.get(numbers, type_)).result
-
-
-def _is_called(function: ir.Operation) -> bool:
-    name = ir.StringAttr(function.attributes["sym_name"]).value
-    module = function.parent
-    calls = [op for op in ops_in(module.operation) if op.name == "func.call"] if module else []
-    return any(ir.FlatSymbolRefAttr(op.attributes["callee"]).value == name for op in calls)
 
 
 def _permutation(op: ir.Operation) -> list[int]:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead
+from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead, users_of
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.numbering import ValueNumbers
-from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.keeping import Place, worth_keeping
 from ragged_dialect.passes.differentiate.values import assert_like
@@ -100,8 +98,7 @@ class RaggedRematerialize(RaggedPass):
             wanted = f"'{self.function}'" if self.function else "one function"
             got = ", ".join(functions) or "none"
             raise PassFailure(module, f"{self.name}: expected {wanted} and its gradient '{gradient}', got {got}")
-        symbol = ir.FlatSymbolRefAttr.get(gradient)
-        uses = [op for op in ops_in(module) if symbol in copy_attributes(op).values()]
+        uses = users_of(module, gradient)
         if uses or gradient == names[0]:
             got = f"'{uses[0].name}' of it" if uses else "the function itself"
             raise PassFailure(

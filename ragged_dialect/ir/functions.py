@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.walk import free_symbol
+from ragged_dialect.ir.clone import copy_attributes
+from ragged_dialect.ir.walk import free_symbol, ops_in
 
 
 def defined_functions(module: ir.Operation) -> dict[str, ir.Operation]:
@@ -18,6 +19,12 @@ def defined_functions(module: ir.Operation) -> dict[str, ir.Operation]:
 def name_of(function: ir.Operation) -> str:
     """The name of a function."""
     return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def users_of(module: ir.Operation, name: str) -> list[ir.Operation]:
+    """The ops of a module that call a function of a name, or name it otherwise."""
+    symbol = ir.FlatSymbolRefAttr.get(name)
+    return [op for op in ops_in(module) if symbol in copy_attributes(op).values()]
 
 
 def copy_function(module: ir.Operation, source: ir.Operation, name: str) -> ir.Operation:

@@ -170,32 +170,20 @@ class Group:
         and their sum is an int64. What was begun before comes first. RankError."""
         self._begin(len(sends) - 1)
         with self._all_or_none():
-            self._exchange(send, sends, receive, receives, row_bytes, what, lengths)
-
-    def _exchange(
-        self,
-        send: NDArray[np.generic],
-        sends: Sequence[int],
-        receive: NDArray[np.generic],
-        receives: Sequence[int],
-        row_bytes: int,
-        what: int,
-        lengths: bool,
-    ) -> None:
-        out, own = self._agreed(sends, receives, row_bytes, what)
-        here, there = (a.reshape(-1).view(np.uint8) for a in (send, receive))
-        rank = self.rank
-        there[own[rank] : own[rank + 1]] = here[out[rank] : out[rank + 1]]
-        if self.engine is not None:
-            for other in self._others():
-                if out[other + 1] > out[other]:
-                    self.engine.post(other, here[out[other] : out[other + 1]].copy())  # which stays as it is
-            for other in self._others():
-                if own[other + 1] > own[other]:
-                    self._fetch(other, there[own[other] : own[other + 1]])
-            self._flush()
-        if lengths:
-            self._check_lengths(there.view(np.int64), receives)
+            out, own = self._agreed(sends, receives, row_bytes, what)
+            here, there = (a.reshape(-1).view(np.uint8) for a in (send, receive))
+            rank = self.rank
+            there[own[rank] : own[rank + 1]] = here[out[rank] : out[rank + 1]]
+            if self.engine is not None:
+                for other in self._others():
+                    if out[other + 1] > out[other]:
+                        self.engine.post(other, here[out[other] : out[other + 1]].copy())  # which stays as it is
+                for other in self._others():
+                    if own[other + 1] > own[other]:
+                        self._fetch(other, there[own[other] : own[other + 1]])
+                self._flush()
+            if lengths:
+                self._check_lengths(there.view(np.int64), receives)
 
     def exchange_on_device(
         self,
