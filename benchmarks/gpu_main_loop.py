@@ -2,8 +2,8 @@
 
 `python benchmarks/gpu_main_loop.py [--cutlass INCLUDE]`: no GPU takes part. Ours are products of groups in float16 with
 sums in float32, as ptxas makes them; with the include folder of CUTLASS (of the package `nvidia-cutlass` it is
-`cutlass_library/source/include`) and nvcc also its `device::Gemm` for sm_80 with tiles of 64 x 64 x 32, warps of
-32 x 32 and 3 stages. Printed are the instructions of the innermost loop with the most products (HMMA), how many of
+`cutlass_library/source/include`) and nvcc also its `device::Gemm` for sm_80 with tiles of 128 x 128 x 32, warps of
+64 x 32 and 3 stages. Printed are the instructions of the innermost loop with the most products (HMMA), how many of
 these are products, and that share as a multiple of CUTLASS's.
 """
 
@@ -30,8 +30,8 @@ _CUTLASS = """
 using namespace cutlass;
 using Rows = layout::RowMajor;
 using Gemm = gemm::device::Gemm<
-    half_t, Rows, half_t, Rows, half_t, Rows, float, arch::OpClassTensorOp, arch::Sm80, gemm::GemmShape<64, 64, 32>,
-    gemm::GemmShape<32, 32, 32>, gemm::GemmShape<16, 8, 16>,
+    half_t, Rows, half_t, Rows, half_t, Rows, float, arch::OpClassTensorOp, arch::Sm80, gemm::GemmShape<128, 128, 32>,
+    gemm::GemmShape<64, 32, 32>, gemm::GemmShape<16, 8, 16>,
     epilogue::thread::LinearCombination<half_t, 8, float, float>,
     gemm::threadblock::GemmIdentityThreadblockSwizzle<>, 3>;
 int run(Gemm::Arguments arguments) { return int(Gemm()(arguments)); }

@@ -138,8 +138,9 @@ def _gpu_loops(schedule: str) -> Stage:
 
 
 def _map(schedule: str) -> Stage:
-    fitting = VERSIONS if schedule == "auto" else f"fission-ragged-foralls{{schedule={schedule}}}"
-    return Stage("map", f"{TILES},{fitting},ragged-map-parallel{{schedule={schedule}}},cse")
+    pieces = f"fission-ragged-foralls{{schedule={'contract' if schedule == 'auto' else schedule}}}"
+    versions = f"{VERSIONS}," if schedule == "auto" else ""
+    return Stage("map", f"{TILES},{pieces},{versions}ragged-map-parallel{{schedule={schedule}}},cse")
 
 
 def _require_words(**options: str) -> None:

@@ -30,6 +30,7 @@ class DeviceModel:
     resident: int = 1024  # ptxas: with the registers of fewer threads it keeps too few loads in flight
     resident_many: int = 768  # ptxas: it spills 4 to 52 bytes in 16 of 1,300 kernels with the registers of `resident`
     resident_long: int = 512  # ptxas: as above, for elements of 64 bits
+    resident_split: int = 384  # ptxas: as above, of products of f32, whose numbers are split
     resident_attention: int = 256  # ptxas: attention has up to 255 registers, with head dims of 96 of f32, unspilled
     values_in_flight: int = 40  # estimate: that a walk over rows has registers for at `resident_many`
     accumulators: int = 8  # estimate: of short elements, that a thread has registers for beside what it loads
@@ -47,13 +48,13 @@ class DeviceModel:
     map_waves: int = 16  # estimate: of `blocks`, more of which take long to find out that their gate is closed
     component_rows: int = 16  # estimate: worked on at once, a quarter of the rows of a sentence or a bag of words
     dynamic_extent: int = 64  # estimate: that of an inner loop which is not known
-    contract_threads: int = 128  # estimate: of a block that multiplies matrices, four warps in a square
-    contract_side: int = 32  # ptxas: rows and columns of a warp's part; twice that has 128 registers of sums
-    contract_step: int = 32  # estimate: of what is summed, in shared memory at once
-    contract_stages: int = (
-        4  # estimate: steps at once; 3 on their way, whose products take as long as a load, some 600 cycles
-    )
-    attention_threads: int = 64  # H100: of 64, 128 and 256, the fastest but for sequences of thousands, there by 3% not
+    contract_rows: int = 128  # H100: of a block that multiplies matrices; with 64 rows and columns half as fast, by L2
+    contract_columns: int = 32  # ptxas: of a warp; with 64 of its rows they are 64 registers of sums
+    contract_step: int = 32  # H100: of what is summed at once; with steps of 64, for which there is no room, 4% faster
+    contract_stages: int = 4  # H100: of 3 to 6 steps at once none is faster; with 2 they take 5% longer
+    attention_queries: int = 64  # H100: of a block; with 128, sequences of thousands take 9% less, of 60 15% more
+    attention_doubled: int = 64  # ptxas: largest head dim whose warps have two blocks of 16 queries; of f32 half of it
+    attention_split: int = 512  # ptxas: head dim times keys of a tile, at most, for numbers of f32
     store_weight: float = 1.5  # estimate: what a coalesced store is worth, where a coalesced load is 1
 
     # Time.

@@ -28,7 +28,7 @@ func.func @field() {
 // -----
 
 func.func @no_product(%n: index, %x: memref<?xf32>) {
-  // expected-error@below {{expected a loop that multiplies matrices of f16 or bf16, got one that does not}}
+  // expected-error@below {{expected a loop that multiplies matrices of f16, bf16 or f32, got one that does not}}
   scf.forall (%b) in (%n) {
     %v = memref.load %x[%b] : memref<?xf32>
     memref.store %v, %x[%b] : memref<?xf32>

@@ -6,7 +6,7 @@ There are three kernel builders, which the attribute `ragged.mapping` of a foral
 | --- | --- | --- |
 | `general` | anything | a block per iteration, of at most as many threads as the mapping says |
 | `balanced` | reductions over the rows of components, elementwise work on them | a block per tile of rows |
-| `contract` | products of matrices of f16 or bf16, sums in f32 | a block per tile of a component's result |
+| `contract` | products of matrices of f16, bf16 or f32, sums in f32 | a block per tile of a component's result |
 
 The option `schedule` of passes also knows `segment`: a block per component, `general` with as many threads as a
 component of usual length keeps busy, and `auto`, which takes what fits best. Plug-ins add schedules by
@@ -51,14 +51,15 @@ def _all_threads(_: ir.Operation) -> int:
 @dataclass(frozen=True)
 class Schedule:
     """How the iterations of a forall become kernels: which it can take, the most threads that a block has for one of
-    these, the least, what builds the kernels, and whether a block has a tile of elements, whose size may be asked for,
-    and not an iteration."""
+    these, the least, what builds the kernels, whether a block has a tile of elements, whose size may be asked for,
+    and not an iteration, and which foralls have something that it is for, maybe among other things."""
 
     fits: Callable[[ir.Operation], bool]
     build: Build
     most_threads: Callable[[ir.Operation], int] = _all_threads
     least_threads: int = 1
     has_tiles: bool = False
+    concerns: Callable[[ir.Operation], bool] = lambda _: True
 
     def __post_init__(self) -> None:
         """TypeError for a schedule of a plug-in that is wrong in itself."""
@@ -178,7 +179,7 @@ def _lanes(generic: GenericOp) -> int:
 
 
 OWN = {
-    CONTRACT: Schedule(contract.fits, contract.schedule, least_threads=DEVICE.warp),
+    CONTRACT: Schedule(contract.fits, contract.schedule, least_threads=DEVICE.warp, concerns=contract.concerns),
     BALANCED: Schedule(
         reduction_kernels.fits, reduction_kernels.schedule, _balanced_threads, least_threads=DEVICE.warp, has_tiles=True
     ),

@@ -12,11 +12,20 @@ from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.expressions import affine_value
 from ragged_dialect.ir.match import definer, loop_of
 from ragged_dialect.iteration import Use, expr_uses
+from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
-from ragged_dialect.passes.differentiate.values import element_of, empty_like, empty_without, zeros_like
+from ragged_dialect.passes.differentiate.values import (
+    before_widening,
+    converted,
+    element_of,
+    empty_like,
+    empty_without,
+    unrounded,
+    zeros_like,
+)
 from ragged_dialect.passes.differentiate.views import storage_of
 from ragged_dialect.types import is_tensor, shape_of
 
@@ -34,7 +43,7 @@ class Adjoint:
 
     def __init__(self, ctx: Cotangents, nest: Nest, cotangent: ir.Value) -> None:
         self.ctx, self.nest = ctx, nest
-        self.given = Access(cotangent, nest.outs[0].map)
+        self.given = Access(before_widening(cotangent), nest.outs[0].map)
         self.likes = [Access(ctx.like(access.value), access.map) for access in nest.ins]
         self.rank = len(nest.kinds)
 
@@ -72,7 +81,12 @@ class Adjoint:
 
         if "reduction" not in kinds:
             return mapped(ins, out, kinds, body)
-        return computed(ins, out, kinds, lambda e: arith.addf(e[-1], body(e[:-1])), zeros_like)
+        short = element_of(out.value.type)
+        total = Access(empty_like(out.value, wide(short)), out.map)
+        summed = computed(
+            ins, total, kinds, lambda e: arith.addf(e[-1], unrounded(body(e[:-1]), wide(short))), zeros_like
+        )
+        return converted(summed, short)
 
     def _of_element(self, number: int) -> Element:
         """What gives the cotangent of an element of an input."""
@@ -126,7 +140,7 @@ class Adjoint:
         steps = nest.steps(known)
         scope.spread(steps)
         result = nest.yielded(0)
-        scope.add(known.get(result, result), given[len(nest.ins)])
+        scope.add(known.get(result, result), converted(given[len(nest.ins)], result.type))
         scope.run([s for s in steps if not (s.name == "tensor.extract" and ctx.is_linear(s.operands[0]))])
         return scope, known
 

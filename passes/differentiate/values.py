@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
+from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.match import defining_op, made_by
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
@@ -91,3 +93,25 @@ def converted(x: ir.Value, type_: ir.Type) -> ir.Value:
         return converted(converted(x, ir.F32Type.get()), type_)
     target = with_element(x.type, wanted) if is_tensor(x.type) else wanted
     return (arith.extf if wanted.width > got.width else arith.truncf)(target, x)
+
+
+def unrounded(x: ir.Value, type_: ir.Type) -> ir.Value:
+    """A float in the precision of a type, as it was before it was rounded to its own, if it had that precision."""
+    op = defining_op(x)
+    if op is not None and op.name == "arith.truncf" and op.operands[0].type == type_:
+        return op.operands[0]
+    return converted(x, type_)
+
+
+def before_widening(x: ir.Value) -> ir.Value:
+    """A tensor of floats, as it was before each element was extended, if nothing else was done: half as much is read
+    where it is used, and products of short floats have instructions of their own."""
+    op = defining_op(x)
+    if op is None or op.name not in ("arith.extf", "linalg.generic") or len(op.results) > 1:
+        return x
+    if op.name == "linalg.generic":
+        block = op.regions[0].blocks[0]
+        widened = made_by(list(block.operations)[-1].operation.operands[0], "arith.extf")
+        if widened is None or widened.operands[0] != block.arguments[0] or len(set(indexing_maps(op))) > 1:
+            return x
+    return op.operands[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 _TEXT = """
@@ -67,7 +68,7 @@ class Product:
         sizes = [str(e) if e >= 0 else "?" for e in (self.k, self.n)]
         own, letters = sizes[::-1] if self.turned else sizes, "nk" if self.turned else "kn"
         more = {"%bias": f"tensor<{sizes[1]}x{self.dtype}>"} if self.bias else {"%s0": "!s"} if self.added else {}
-        return _TEXT.format(
+        text = _TEXT.format(
             w_map=", ".join(["b"] * self.grouped + list(letters)),
             w="x".join(["?"] * self.grouped + own),
             n_dim=int(self.grouped) + letters.index("n"),
@@ -80,3 +81,6 @@ class Product:
             result="!y" if self.bias else "!s",
             following=_FOLLOWING.format(n=sizes[1], t=self.dtype) if self.bias else "  return %s : !s",
         )
+        for line, name, given in re.findall(r"( *%(\w+) = arith.\w+ %(\w+) : f32 to f32\n)", text):
+            text = re.sub(rf"%{name}\b", f"%{given}", text.replace(line, ""))
+        return text

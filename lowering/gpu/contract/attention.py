@@ -1,7 +1,8 @@
 """Attention on tensor cores: a block has a tile of the queries of one head, and goes along the keys that they see.
 
-Each warp has 16 queries, in registers, and what they have of the result so far, with the maximum and the sum of the
-exponentials of each (online softmax). Tiles of keys and values are copied to shared memory while the
+Each warp has 16 queries, or twice as many where registers suffice: what is loaded of keys and values is multiplied with
+both halves then. It keeps them in registers, with what they have of the result so far, and the maximum and the sum of
+the exponentials of each (online softmax). Tiles of keys and values are copied to shared memory while the
 last ones are multiplied. The exponentials of a thread are where `mma.sync` wants the left operand of the product with
 the values (PTX ISA manual, 9.7.14.5.8), so they stay in registers, rounded to the type of the values.
 """
@@ -9,11 +10,11 @@ the values (PTX ISA manual, 9.7.14.5.8), so they stay in registers, rounded to t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ragged_dialect._mlir import arith, ir, vector
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
@@ -24,7 +25,8 @@ from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.contract import fragments, splitting
-from ragged_dialect.lowering.gpu.contract.staging import CHUNK, Shared, in_stages
+from ragged_dialect.lowering.gpu.contract.shared import Chunk, Tile, halves_of, loaded
+from ragged_dialect.lowering.gpu.contract.staging import in_stages
 from ragged_dialect.lowering.gpu.contract.tiles import Tiles, at_most
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
@@ -62,67 +64,22 @@ def matched(forall: ir.Operation) -> AttentionLoop | None:
     return next((AttentionLoop(forall, call) for call in calls if call is not None), None)
 
 
-class Tile:
-    """Rows of one head of keys or values, by parts of their numbers (`splitting.py`)."""
-
-    def __init__(self, kernel: Kernel, source: ir.Value, rows: int) -> None:
-        self._source, self._threads, self._rows = source, kernel.threads, rows
-        self.element: ir.Type = source.type.element_type
-        self.width: int = source.type.shape[2]
-        short = splitting.short(self.element)
-        self._parts = [Shared(kernel, STAGES, rows, self.width, short) for _ in range(splitting.count_of(self.element))]
-
-    @staticmethod
-    def bytes_of(rows: int, width: int, element: ir.Type) -> int:
-        """The memory that it takes."""
-        return splitting.count_of(element) * Shared.bytes_of(STAGES, rows, width)
-
-    def place(self, stage: ir.Value, row: ir.Value, column: ir.Value) -> ir.Value:
-        """Where an element is in shared memory. What all stages have in common is not hoisted, as there is no register
-        for it where numbers are split."""
-        return self._parts[0].place(build.value(0), build.add(build.mul(stage, build.value(self._rows)), row), column)
-
-    def copy(self, stage: ir.Value, first: ir.Value, end: ir.Value, head: Mixed, thread: ir.Value) -> None:
-        """Start copying the rows from `first` on, which there is; 0 where they are not before `end`."""
-        across = self.width // CHUNK
-        for piece in range(0, self._rows * across, self._threads):
-            number = build.add(thread, piece)
-            row: ir.Value = arith.divui(number, build.value(across))
-            column: ir.Value = arith.muli(arith.remui(number, build.value(across)), build.value(CHUNK))
-            at = build.add(first, row)
-            inside = build.less(at, end)
-            source = partial(element_at, self._source, arith.select(inside, at, first), head)
-            fits = piece + self._threads <= self._rows * across
-            copy = partial(self._copy, source, column, self.place(stage, row, column), inside)
-            guarded([] if fits else [build.less(row, self._rows)], copy)
-
-    def _copy(self, source: Callable[[Mixed], ir.Value], column: ir.Value, place: ir.Value, inside: ir.Value) -> None:
-        if not splitting.is_split(self.element):
-            self._parts[0].copy(source(column), place, inside)
-            return
-        zero, half = build.constant(self.element, 0.0), CHUNK // 2
-        read = [x for k in (0, half) for x in loaded(source(build.add(column, k)), self.element, half)]
-        numbers = [arith.select(inside, x, zero) for x in read]
-        pairs = [splitting.registers(numbers[k : k + 2], self.element) for k in range(0, CHUNK, 2)]
-        for shared, words in zip(self._parts, zip(*pairs, strict=True), strict=True):
-            shared.store(place, words)
-
-    def fragments(self, place: ir.Value, down: int, right: int, transposed: bool) -> list[list[list[ir.Value]]]:
-        """Two neighbouring fragments of the right operand, by their parts."""
-        fours = [shared.load(place, down, right, transposed) for shared in self._parts]
-        return [[four[at : at + 2] for four in fours] for at in (0, 2)]
-
-
-def loaded(pointer: ir.Value, element: ir.Type, count: int) -> list[ir.Value]:
-    """Neighbours in memory, which are aligned as a whole."""
-    whole = fragments.load_whole(pointer, ir.VectorType.get([count], element), count * bit_width(element) // 8)
-    return [vector.extract(whole, [], [k]) for k in range(count)]
-
-
 def element_at(buffer: ir.Value, row: Mixed, head: Mixed, column: Mixed) -> ir.Value:
     """The pointer of an element of [rows, heads, columns]."""
     row_of_heads = build.add(build.mul(row, extent(buffer, 1)), head)
     return fragments.global_pointer(buffer, build.add(build.mul(row_of_heads, buffer.type.shape[2]), column))
+
+
+def chunk_at(buffer: ir.Value, first: ir.Value, end: ir.Value, head: Mixed, row: ir.Value, column: ir.Value) -> Chunk:
+    """What is so far below row `first`, which there is: nothing from row `end` on."""
+    at = build.add(first, row)
+    inside = build.less(at, end)
+    known = arith.select(inside, at, first)
+
+    def pointer(number: int) -> ir.Value:
+        return element_at(buffer, known, head, build.add(column, number))
+
+    return Chunk(pointer, inside)
 
 
 @dataclass(frozen=True)
@@ -138,6 +95,18 @@ class Place:
     shift: Mixed
 
 
+def blocks_of(call: AttentionCall) -> int:
+    """How many blocks of 16 queries a warp has: two, where a thread has registers for them."""
+    q, _, v, *_ = call.buffers
+    most = DEVICE.attention_doubled // (2 if splitting.is_split(q.type.element_type) else 1)
+    return 2 if max(q.type.shape[2], v.type.shape[2]) <= most else 1
+
+
+def threads_of(call: AttentionCall) -> int:
+    """Threads of a block."""
+    return DEVICE.attention_queries // (blocks_of(call) * fragments.M) * DEVICE.warp
+
+
 class AttentionKernel:
     """The kernel of one call."""
 
@@ -146,14 +115,18 @@ class AttentionKernel:
         q, _, v, *_ = self.call.buffers
         self.element: ir.Type = q.type.element_type
         self.depth, self.width = q.type.shape[2], v.type.shape[2]
-        self.queries = kernel.threads // DEVICE.warp * fragments.M
+        self.blocks = blocks_of(self.call)
+        self.queries = kernel.threads // DEVICE.warp * self.blocks * fragments.M
         scaled = self.call.softcap is None and self.call.scale > 0
         self.factor = (self.call.scale if scaled else 1.0) * math.log2(math.e)
-        self.step = next(n for n in (64, 32, 16) if self._shared(n) <= DEVICE.shared_bytes)
+        self.step = next(keys for keys in (64, 32, 16) if keys == 16 or self._has_room(keys))
         """Keys of a tile: as many as there is room for. With more than 64, a thread has too many scores."""
 
-    def _shared(self, keys: int) -> int:
-        return sum(Tile.bytes_of(keys, width, self.element) for width in (self.depth, self.width))
+    def _has_room(self, keys: int) -> bool:
+        """Whether shared memory and registers suffice for tiles of so many keys."""
+        size = STAGES * sum(Tile.bytes_of(keys, width, self.element) for width in (self.depth, self.width))
+        is_split = splitting.is_split(self.element)
+        return size <= DEVICE.shared_bytes and not (is_split and keys * self.depth > DEVICE.attention_split)
 
     def lower(self) -> None:
         """Emit kernel and launch before the forall."""
@@ -170,7 +143,7 @@ class AttentionKernel:
             code = BodyCode(found, {x: kernel.value(x, found.forall) for x in used})
             heads, count = (x if isinstance(x, int) else kernel.scalar(x) for x in (heads, count))
             self.inside = [code.value(x, {}) for x in call.buffers]
-            self.tiles = [Tile(kernel, x, self.step) for x in self.inside[1:3]]
+            self.tiles = [Tile(kernel, STAGES, self.step, x.type.shape[2], self.element) for x in self.inside[1:3]]
             self.thread = builder.hardware_id("gpu.thread_id")
             self.lane = arith.remui(self.thread, build.value(DEVICE.warp))
             block = builder.hardware_id("gpu.block_id")
@@ -184,7 +157,7 @@ class AttentionKernel:
         call, known = self.call, code.at(component)
         keys, before, *firsts = (code.value(x, known) for x in (call.length, call.low, *call.firsts))
         place = Place(row, count, before, keys, build.sub(keys, count) if call.keys.end else 0)
-        queries = self._queries(place, head)
+        queries = [self._queries(place, head, block) for block in range(self.blocks)]
         q, k, *_ = self.inside
         key_head = build.divide(head, build.divide(extent(q, 1), extent(k, 1)))
         low, high = self._seen(place, row, build.minimum(build.add(row, self.queries), count))
@@ -193,33 +166,42 @@ class AttentionKernel:
             return build.add(low, build.mul(number, self.step))
 
         def copy(stage: ir.Value, number: ir.Value) -> None:
-            for tile, first in zip(self.tiles, firsts, strict=True):
-                tile.copy(stage, build.add(first, key(number)), build.add(first, keys), key_head, self.thread)
+            for tile, x, first in zip(self.tiles, self.inside[1:3], firsts, strict=True):
+                rows = build.add(first, key(number)), build.add(first, keys)
+                tile.copy(stage, self.thread, partial(chunk_at, x, *rows, key_head))
 
         def step(stage: ir.Value, number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-            return self._step(place, stage, key(number), queries, state)
+            return self._step(place, stage, key(number), queries, self._by_block(state))
 
-        start = [self._number(x) for x in (*[-math.inf] * 2, *[0.0] * (2 + self.width // fragments.N * 4))]
+        start = [-math.inf] * 2 + [0.0] * (2 + self.width // fragments.N * 4)
+        inits = [self._number(x) for x in start * self.blocks]
         steps = build.ceildiv(build.maximum(build.sub(high, low), 0), self.step)
-        self._store(place, head, in_stages(STAGES, steps, start, copy, step))
+        for block, state in enumerate(self._by_block(in_stages(STAGES, steps, inits, copy, step))):
+            self._store(place, head, block, state)
 
     @staticmethod
     def _number(x: float) -> ir.Value:
         return build.constant(ir.F32Type.get(), x)
 
-    def _first(self) -> ir.Value:
-        """The first row of a thread in the tile."""
+    def _by_block(self, state: list[ir.Value]) -> list[list[ir.Value]]:
+        """What is known of each block of 16 queries."""
+        size = len(state) // self.blocks
+        return [state[k : k + size] for k in range(0, len(state), size)]
+
+    def _first(self, block: int) -> ir.Value:
+        """The first row of a thread in the tile, of a block of its warp."""
         warp = arith.divui(self.thread, build.value(DEVICE.warp))
-        return arith.addi(build.mul(warp, fragments.M), arith.divui(self.lane, build.value(LANES)))
+        lane = arith.divui(self.lane, build.value(LANES))
+        return arith.addi(build.add(build.mul(warp, self.blocks * fragments.M), block * fragments.M), lane)
 
     def _right(self) -> ir.Value:
         """The first column of a thread in every eight."""
         return arith.muli(arith.remui(self.lane, build.value(LANES)), build.value(2))
 
-    def _queries(self, place: Place, head: ir.Value) -> list[Parts]:
-        """The fragments of the queries of a warp; instead of those beyond the component's last one that is taken."""
+    def _queries(self, place: Place, head: ir.Value, block: int) -> list[Parts]:
+        """The fragments of the queries of a block; instead of those beyond the component's last one that is taken."""
         last, found = build.sub(place.count, 1), list[Parts]()
-        rows = [build.minimum(build.add(build.add(place.row, self._first()), below), last) for below in ROWS]
+        rows = [build.minimum(build.add(build.add(place.row, self._first(block)), below), last) for below in ROWS]
         for column in range(0, self.depth, fragments.K):
             at = build.add(self._right(), column)
             corners = [(row, build.add(at, right)) for right in ROWS for row in rows]
@@ -246,8 +228,9 @@ class AttentionKernel:
         return low, high
 
     def _masked(self, place: Place, key: ir.Value, scores: list[ir.Value]) -> list[ir.Value]:
-        """Scores of keys from `key` on, -inf where a query does not see one. Most tiles are seen as a whole."""
-        keys, first = self.call.keys, build.add(place.row, self._first())
+        """Scores of keys from `key` on, of all blocks, -inf where a query does not see one. Most tiles are seen as a
+        whole."""
+        keys = self.call.keys
         right = build.add(key, self._right())
         last = build.add(place.row, self.queries)
         whole = build.at_most(build.add(key, self.step), self._seen(place, last, build.add(place.row, 1))[1])
@@ -255,38 +238,47 @@ class AttentionKernel:
             whole = arith.andi(whole, build.at_least(key, self._seen(place, build.sub(last, 1), last)[0]))
 
         def masked() -> list[ir.Value]:
-            found = list(scores)
-            for half, below in enumerate(ROWS):
-                row = build.add(first, below)
-                low, high = self._seen(place, row, build.add(row, 1))
-                low, high = (self._bound(arith.subi(x, right)) for x in (low, high))
-                for k in range(len(scores) // 4):
-                    for side in range(2):
-                        number = arith.constant(ir.IntegerType.get_signless(32), k * fragments.N + side)
-                        seen = arith.cmpi(arith.CmpIPredicate.slt, number, high)
-                        if keys.left is not None:
-                            seen = arith.andi(seen, arith.cmpi(arith.CmpIPredicate.sge, number, low))
-                        at = 4 * k + 2 * half + side
-                        found[at] = arith.select(seen, scores[at], self._number(-math.inf))
+            found: list[ir.Value] = []
+            for block, own in enumerate(self._by_block(scores)):
+                first = build.add(place.row, self._first(block))
+                ends = [self._ends(place, build.add(first, below), right) for below in ROWS]
+                found += [self._visible(x, k, *ends[k // 2 % 2]) for k, x in enumerate(own)]
             return found
 
         return flow.choose(whole, lambda: scores, masked, [x.type for x in scores])
 
-    def _bound(self, x: ir.Value) -> ir.Value:
-        """A bound for the keys of a tile, in 32 bits."""
-        return arith.index_cast(ir.IntegerType.get_signless(32), build.maximum(build.minimum(x, self.step), -1))
+    def _ends(self, place: Place, row: ir.Value, right: ir.Value) -> list[ir.Value]:
+        """The first key that a query sees and the one after the last, counted from `right` on, in 32 bits."""
+        kind, seen = ir.IntegerType.get_signless(32), self._seen(place, row, build.add(row, 1))
+        near = (build.maximum(build.minimum(arith.subi(x, right), self.step), -1) for x in seen)
+        return [arith.index_cast(kind, x) for x in near]
+
+    def _visible(self, score: ir.Value, number: int, low: ir.Value, high: ir.Value) -> ir.Value:
+        """A thread's score of that number, -inf where its key is not in between."""
+        key = arith.constant(low.type, number // 4 * fragments.N + number % 2)
+        seen = arith.cmpi(arith.CmpIPredicate.slt, key, high)
+        if self.call.keys.left is not None:
+            seen = arith.andi(seen, arith.cmpi(arith.CmpIPredicate.sge, key, low))
+        return arith.select(seen, score, self._number(-math.inf))
 
     # A tile of keys -----------------------------------------------------------------------------------
 
     def _step(
-        self, place: Place, stage: ir.Value, key: ir.Value, queries: list[Parts], state: list[ir.Value]
+        self, place: Place, stage: ir.Value, key: ir.Value, queries: list[list[Parts]], states: list[list[ir.Value]]
     ) -> list[ir.Value]:
-        """Maxima, sums and results after a tile of keys from `key` on."""
-        tops, totals, sums = state[:2], state[2:4], state[4:]
+        """Maxima, sums and results of all blocks after a tile of keys from `key` on."""
         scores = self._masked(place, key, self._scores(stage, queries))
-        rows = [
-            [scores[4 * k + 2 * half + side] for k in range(len(scores) // 4) for side in (0, 1)] for half in (0, 1)
-        ]
+        after = [self._weighed(*both) for both in zip(self._by_block(scores), states, strict=True)]
+        sums = self._added(stage, [weights for _, weights, _ in after], [sums for *_, sums in after])
+        return [x for (known, *_), own in zip(after, sums, strict=True) for x in (*known, *own)]
+
+    def _weighed(
+        self, scores: list[ir.Value], state: list[ir.Value]
+    ) -> tuple[list[ir.Value], list[Rows], list[ir.Value]]:
+        """For a block: maxima and sums after a tile, the weights of its values, and the results as they are to be
+        added to."""
+        tops, totals, sums = state[:2], state[2:4], state[4:]
+        rows = [[x for k, x in enumerate(scores) if k // 2 % 2 == half] for half in (0, 1)]
         tops_after = [self._highest(top, row) for top, row in zip(tops, rows, strict=True)]
         bases = [arith.mulf(self._base(top), self._number(self.factor)) for top in tops_after]
         weights = [[self._power(x, base) for x in row] for row, base in zip(rows, bases, strict=True)]
@@ -294,22 +286,25 @@ class AttentionKernel:
         totals = [arith.mulf(total, by) for total, by in zip(totals, shrink, strict=True)]
         totals = [self._sum(total, row) for total, row in zip(totals, weights, strict=True)]
         sums = [arith.mulf(x, shrink[k // 2 % 2]) for k, x in enumerate(sums)]
-        return [*tops_after, *totals, *self._added(stage, weights, sums)]
+        return [*tops_after, *totals], weights, sums
 
-    def _scores(self, stage: ir.Value, queries: list[Parts]) -> list[ir.Value]:
-        """The scores of a thread, of fragments from left to right: `factor` times them are exponents of 2."""
+    def _scores(self, stage: ir.Value, queries: list[list[Parts]]) -> list[ir.Value]:
+        """The scores of a thread, block by block, of fragments from left to right: `factor` times them are exponents
+        of 2."""
         call, tile = self.call, self.tiles[0]
         row, along, inner = fragments.place_of(self.lane, pairs=True)
         corner = tile.place(stage, build.add(row, along), build.value(inner))
-        found: list[ir.Value] = []
+        blocks: list[list[ir.Value]] = [[] for _ in queries]
         for down in range(0, self.step, 2 * fragments.N):
-            halves = [[self._number(0.0)] * 4 for _ in range(2)]
-            for k, query in enumerate(queries):
-                keys = tile.fragments(corner, down, k * fragments.K, transposed=False)
-                halves = [
-                    splitting.multiply(query, key, half, self.element) for key, half in zip(keys, halves, strict=True)
-                ]
-            found += [x for half in halves for x in half]
+            halves = [[[self._number(0.0)] * 4 for _ in range(2)] for _ in queries]
+            for k in range(len(queries[0])):
+                keys = halves_of(tile.fragments(corner, down, k * fragments.K, transposed=False))
+                for block, query in enumerate(queries):
+                    pairs = zip(keys, halves[block], strict=True)
+                    halves[block] = [splitting.multiply(query[k], key, half, self.element) for key, half in pairs]
+            for own, pair in zip(blocks, halves, strict=True):
+                own += [x for half in pair for x in half]
+        found = [x for own in blocks for x in own]
         if call.softcap is None:
             return found if call.scale > 0 else [arith.mulf(x, self._number(call.scale)) for x in found]
         tanhs = [math_ops.tanh(arith.mulf(x, self._number(call.scale / call.softcap))) for x in found]
@@ -340,31 +335,35 @@ class AttentionKernel:
             total = arith.addf(total, x)
         return total
 
-    def _added(self, stage: ir.Value, weights: list[Rows], sums: list[ir.Value]) -> list[ir.Value]:
-        """The results with the values of a tile times their weights."""
-        tile = self.tiles[1]
+    def _added(self, stage: ir.Value, weights: list[list[Rows]], sums: list[list[ir.Value]]) -> list[list[ir.Value]]:
+        """The results of each block with the values of a tile times their weights."""
+        tile, sums = self.tiles[1], [list(own) for own in sums]
         row, along, inner = fragments.place_of(self.lane, pairs=True)
         corner = tile.place(stage, build.add(row, inner), build.value(along))
-        sums = list(sums)
         for down in range(0, self.step, fragments.K):
-            pairs = [(down + 8 * right) // 4 for right in range(2)]  # of each row: two of every eight
-            corners = [weights[half][at : at + 2] for at in pairs for half in (0, 1)]
-            left = list(zip(*(splitting.registers(pair, self.element) for pair in corners), strict=True))
+            lefts = [self._left(own, down) for own in weights]
             for right in range(0, self.width, 2 * fragments.N):
-                for n, values in enumerate(tile.fragments(corner, down, right, transposed=True)):
+                for n, values in enumerate(halves_of(tile.fragments(corner, down, right, transposed=True))):
                     at = 4 * (right // fragments.N + n)
-                    sums[at : at + 4] = splitting.multiply(left, values, sums[at : at + 4], self.element)
+                    for left, own in zip(lefts, sums, strict=True):
+                        own[at : at + 4] = splitting.multiply(left, values, own[at : at + 4], self.element)
         return sums
+
+    def _left(self, weights: list[Rows], down: int) -> Parts:
+        """The weights of sixteen values, as a left operand."""
+        pairs = [(down + 8 * right) // 4 for right in range(2)]  # of each row: two of every eight
+        corners = [weights[half][at : at + 2] for at in pairs for half in (0, 1)]
+        return list(zip(*(splitting.registers(pair, self.element) for pair in corners), strict=True))
 
     # Results --------------------------------------------------------------------------------------------
 
-    def _store(self, place: Place, head: ir.Value, state: list[ir.Value]) -> None:
-        """Store what a thread has."""
+    def _store(self, place: Place, head: ir.Value, block: int, state: list[ir.Value]) -> None:
+        """Store what a thread has of a block."""
         tops, totals, sums = state[:2], state[2:4], state[4:]
         for distance in (1, 2):
             totals = [arith.addf(total, shuffle_xor(total, distance)) for total in totals]
         for half, (below, top, total) in enumerate(zip(ROWS, tops, totals, strict=True)):
-            at = build.add(build.add(place.row, self._first()), below)
+            at = build.add(build.add(place.row, self._first(block)), below)
             row = build.add(place.before, at)
             seen = arith.cmpf(arith.CmpFPredicate.UNE, total, self._number(0.0))  # a NaN stays one
             factor = arith.select(seen, arith.divf(self._number(1.0), total), self._number(0.0))

@@ -31,6 +31,13 @@ def row_stride(columns: int) -> int:
     return (chunks | 1) * DEVICE.access_bytes // ELEMENT
 
 
+def swizzle(row: ir.Value, chunks: int) -> ir.Value:
+    """What the numbers of the chunks in a row of `chunks`, a power of two, are xored with: the eight chunks of a matrix
+    of `ldmatrix`, one below the other, are in different banks then, and so are eight that follow each other."""
+    lines = max(1, SIDE // chunks)  # rows that share the 128 bytes of all banks
+    return arith.remui(arith.divui(row, build.value(lines)), build.value(min(SIDE, chunks)))
+
+
 def place_of(lane: ir.Value, pairs: bool) -> tuple[ir.Value, Mixed, Mixed]:
     """Which row of which of four 8 x 8 matrices a lane gives the address of: the row, and where the matrix starts,
     along the rows or columns of the result and along what is summed. The second matrix is the next one along the

@@ -1,12 +1,14 @@
 """The schedule `contract`: products on tensor cores, a block for a tile of the result, and attention.
 
 All columns of a tile of rows (`tiles.py`) are neighbours. A block goes along what is summed in steps: it copies the
-next ones of both operands to shared memory while its warps multiply one (`staging.py`).
+next ones of both operands to shared memory while its warps multiply one (`staging.py`). Its tile is as large as shared
+memory has room for: what is read again for other tiles comes from the L2 cache, whose bandwidth bounds small ones.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
@@ -15,13 +17,15 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.gpu.contract import attention, fragments
-from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction, matched
+from ragged_dialect.lowering.gpu.contract import attention, fragments, splitting
+from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction, matched, roles_of
+from ragged_dialect.lowering.gpu.contract.operands import Range, Staged
 from ragged_dialect.lowering.gpu.contract.results import Results
-from ragged_dialect.lowering.gpu.contract.staging import Range, Staged, in_stages
+from ragged_dialect.lowering.gpu.contract.shared import Tile, halves_of
+from ragged_dialect.lowering.gpu.contract.staging import in_stages
 from ragged_dialect.lowering.gpu.contract.tiles import Tiles, at_most
 from ragged_dialect.lowering.gpu.kernel import builder
-from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
@@ -29,80 +33,146 @@ from ragged_dialect.lowering.gpu.segmented.component_code import BodyCode, captu
 from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.passes.base import PassFailure
 
-SIDE = DEVICE.contract_side
 STEP = DEVICE.contract_step
-"""Rows and columns of a warp's square, and how far a step goes along what is summed."""
+"""How far a step goes along what is summed."""
 
 
 def fits(forall: ir.Operation) -> bool:
-    """Whether a forall does nothing but multiply 16-bit floats, and what follows for each element, or attention."""
+    """Whether a forall does nothing but attention, or multiply matrices and what follows for each element."""
     return attention.matched(forall) is not None or matched(forall) is not None
+
+
+def concerns(forall: ir.Operation) -> bool:
+    """Whether a forall has such a product, or attention."""
+    return attention.matched(forall) is not None or any(map(roles_of, generics_in(forall)))
 
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a kernel and its launch."""
     call, found = attention.matched(forall), matched(forall)
     if call is None and found is None:
-        raise PassFailure(forall, "expected a loop that multiplies matrices of f16 or bf16, got one that does not")
+        raise PassFailure(forall, "expected a loop that multiplies matrices of f16, bf16 or f32, got one that does not")
     with forall.location:
-        most = DEVICE.contract_threads if call is None else DEVICE.attention_threads
-        kernel = Kernel(name, max(DEVICE.warp, min(threads, most)), module, guards)
         if call is not None:
-            attention.AttentionKernel(call, kernel).lower()
+            most = attention.threads_of(call.call)
+            attention.AttentionKernel(call, Kernel(name, max(DEVICE.warp, min(threads, most)), module, guards)).lower()
             call.call.function.erase()
         elif found is not None:
-            _ContractKernel(found, kernel).lower()
+            shape = Shape.of(found, threads)
+            _ContractKernel(found, shape, Kernel(name, shape.threads, module, guards)).lower()
     forall.erase()
 
 
-class _ContractKernel:
-    """The kernel of one product. Its warps are in two columns, if there are two, each with a square of the tile."""
+@dataclass(frozen=True)
+class Shape:
+    """What a block has: warps below each other and side by side, each with `high` rows and `wide` columns."""
 
-    def __init__(self, found: Contraction, kernel: Kernel) -> None:
+    down: int
+    across: int
+    high: int
+    wide: int
+
+    @staticmethod
+    def of(found: Contraction, threads: int) -> Shape:
+        """That of a product, of at most so many threads: as large as there is shared memory for two steps, but less
+        than twice as wide as the result."""
+        product, warps = GenericOp(found.product), max(1, threads // DEVICE.warp)
+        columns, wide = product.static_extent(found.roles.n), DEVICE.contract_columns
+        needed = 4 if columns is None else -(-columns // wide)
+        shapes = (
+            Shape(down, across, high, wide)
+            for across in (4, 2, 1)
+            for down in (min(warps // across, max(2, 4 // across)),)
+            for high in (64, 32, 16)
+            if down and across < 2 * needed and down * high <= DEVICE.contract_rows
+        )
+        return next(shape for shape in shapes if shape.stages(element_of(product)) > 1)
+
+    @property
+    def threads(self) -> int:
+        """Threads of the block."""
+        return self.down * self.across * DEVICE.warp
+
+    @property
+    def rows(self) -> int:
+        """Rows of its tile."""
+        return self.down * self.high
+
+    @property
+    def columns(self) -> int:
+        """Columns of its tile."""
+        return self.across * self.wide
+
+    def stages(self, element: ir.Type) -> int:
+        """Steps for which there is shared memory."""
+        sizes = ((self.rows, STEP), (STEP, self.columns))
+        room = DEVICE.shared_bytes // sum(Tile.bytes_of(*size, element, swizzled=True) for size in sizes)
+        return min(room, DEVICE.contract_stages)
+
+
+def element_of(product: GenericOp) -> ir.Type:
+    """The type of what is multiplied."""
+    return product.operands[0].type.element_type
+
+
+def _rest(x: ir.Value, by: Mixed) -> Mixed:
+    return 0 if by == 1 else arith.remui(x, build.value(by))
+
+
+class _ContractKernel:
+    """The kernel of one product."""
+
+    def __init__(self, found: Contraction, shape: Shape, kernel: Kernel) -> None:
         self.found = found
         self.kernel = kernel
         self.roles = found.roles
-        warps = kernel.threads // DEVICE.warp
-        self.across = min(warps, 2)
-        self.rows, self.columns = warps // self.across * SIDE, self.across * SIDE
+        self.shape = shape
+        self.rows, self.columns = shape.rows, shape.columns
 
     def lower(self) -> None:
         """Emit kernel and launch before the forall."""
         found, kernel = self.found, self.kernel
         kernel.open()
-        kernel.keep_resident(DEVICE.resident_long)
         kernel.op.attributes[WIDE] = ir.UnitAttr.get()  # addresses are computed as indices
         rows = [] if found.difference is None else list(found.difference.operands)
         start = [] if found.start is None else [found.start]
         with ir.InsertionPoint(found.forall):
-            product = GenericOp(found.product)
+            product, (count,) = GenericOp(found.product), counts_of(found.forall)
             columns = product.extent(self.roles.n) if found.columns is None else found.columns
-            chunks = build.ceildiv(columns, self.columns)
-            grid = build.mul(self._tiles(product), chunks)
-            (count,) = counts_of(found.forall)
+            chunks, each = build.ceildiv(columns, self.columns), self._each(product)
+            tiles = at_most(self._all_rows(product), count, self.rows) if each is None else build.mul(each, count)
+            grid = build.mul(tiles, chunks)
         with ir.InsertionPoint(kernel.end):
             used = captured(found, [found.product, *found.following], [*rows, *start])
             code = BodyCode(found, {x: kernel.value(x, found.forall) for x in used})
             chunks, count = (x if isinstance(x, int) else kernel.scalar(x) for x in (chunks, count))
+            each = kernel.scalar(each) if isinstance(each, ir.Value) else each
             block = builder.hardware_id("gpu.block_id")
-            chunk = build.value(0) if chunks == 1 else arith.remui(block, build.value(chunks))
-            self._find(code, build.value(build.divide(block, chunks)), build.mul(chunk, self.columns), count)
+            tile, column = build.divide(block, chunks), build.mul(_rest(block, chunks), self.columns)
+            self._find(code, build.value(tile), column, count, each)
         kernel.close(grid, found.forall)
 
-    def _tiles(self, product: GenericOp) -> Mixed:
-        """How many tiles of rows there are at most."""
-        if self.found.difference is None:
-            return build.ceildiv(product.extent(self.roles.m), self.rows)
-        (stored,) = host_rows(product.op, {RESULT: 0})
-        return at_most(extent(*stored), counts_of(self.found.forall)[0], self.rows)
+    def _each(self, product: GenericOp) -> Mixed | None:
+        """How many tiles of rows each component has, None where they differ."""
+        if self.found.difference is not None:
+            return None
+        rows = product.extent(self.roles.m) if self.found.rows is None else self.found.rows
+        return build.ceildiv(rows, self.rows)
 
-    def _find(self, code: BodyCode, tile: ir.Value, column: Mixed, count: Mixed) -> None:
+    @staticmethod
+    def _all_rows(product: GenericOp) -> Mixed:
+        """Those of all components."""
+        (stored,) = host_rows(product.op, {RESULT: 0})
+        return extent(*stored)
+
+    def _find(self, code: BodyCode, tile: ir.Value, column: Mixed, count: Mixed, each: Mixed | None) -> None:
         """Do the tile of a block, of whichever component it is."""
-        difference = self.found.difference
-        if difference is None:
-            self._tile(code, build.value(0), build.mul(tile, self.rows), column)
+        if each is not None:
+            component, number = (0, tile) if count == 1 else (build.divide(tile, each), _rest(tile, each))
+            self._tile(code, build.value(component), build.mul(number, self.rows), column)
             return
-        high, low = difference.operands
+        assert self.found.difference is not None
+        high, low = self.found.difference.operands
         tiles = Tiles(code, low, high, self.rows)
         tiles.find(tile, count, self._corner()[0], lambda component, row, _: self._tile(code, component, row, column))
 
@@ -114,19 +184,21 @@ class _ContractKernel:
             placed = [stack.enter_context(code.placed(op, component)) for op in ops]
             start = None if found.start is None else code.value(found.start, code.at(component))
             ranges = {roles.left: Range(roles.m, row, self.rows), roles.right: Range(roles.n, column, self.columns)}
-            # A thread waits for what it copies element by element: nothing is won by doing so earlier.
-            stages = DEVICE.contract_stages if all(Staged.is_wide(placed[0], x) for x in ranges) else 2
+            element = element_of(placed[0])
+            direct = not splitting.is_split(element) and all(Staged.is_wide(placed[0], x) for x in ranges)
+            self.kernel.keep_resident(DEVICE.resident_split if splitting.is_split(element) else DEVICE.resident_long)
+            # A thread waits for what it copies through registers: nothing is won by doing so earlier.
+            stages = self.shape.stages(element) if direct else 2
             parts = [Staged(self.kernel, placed[0], x, outer, roles.k, STEP, stages) for x, outer in ranges.items()]
             sums = self._sums(parts, stages, placed[0].extent(roles.k), start)
-            self._store(Results(found, placed), row, column, sums)
+            self._store(Results(found, placed, start), row, column, sums)
 
-    def _corner(self) -> tuple[ir.Value, ir.Value, ir.Value]:
-        """The lane, and where the square of its warp starts in the tile."""
+    def _corner(self) -> tuple[ir.Value, Mixed, Mixed]:
+        """The lane, and where the part of its warp starts in the tile."""
         thread, size = builder.hardware_id("gpu.thread_id"), build.value(DEVICE.warp)
-        warp, across = arith.divui(thread, size), build.value(self.across)
-        down, right = arith.divui(warp, across), arith.remui(warp, across)
-        side = build.value(SIDE)
-        return arith.remui(thread, size), arith.muli(down, side), arith.muli(right, side)
+        warp, across = arith.divui(thread, size), build.value(self.shape.across)
+        down, right = build.mul(arith.divui(warp, across), self.shape.high), arith.remui(warp, across)
+        return arith.remui(thread, size), down, build.mul(right, self.shape.wide)
 
     def _sums(self, parts: list[Staged], stages: int, summed: Mixed, start: ir.Value | None) -> list[ir.Value]:
         """The sums of a thread: of fragments from above to below, of each from left to right."""
@@ -140,25 +212,23 @@ class _ContractKernel:
         def step(stage: ir.Value, _: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
             return self._multiplied(parts, stage, corner, sums)
 
-        inits = [first] * (SIDE // fragments.M * (SIDE // fragments.N) * 4)
+        inits = [first] * (self.shape.high // fragments.M * (self.shape.wide // fragments.N) * 4)
         return in_stages(stages, build.ceildiv(summed, STEP), inits, copy, step)
 
-    @staticmethod
     def _multiplied(
-        parts: list[Staged], stage: ir.Value, corner: tuple[ir.Value, ...], sums: list[ir.Value]
+        self, parts: list[Staged], stage: ir.Value, corner: tuple[ir.Value, Mixed, Mixed], sums: list[ir.Value]
     ) -> list[ir.Value]:
         """The sums after one step."""
         lane, *starts = corner
         corners = [part.corner(stage, lane, start) for part, start in zip(parts, starts, strict=True)]
         for k in range(0, STEP, fragments.K):
             left, right = (
-                [part.fragments(at, x, k) for x in range(0, SIDE, fragments.M)]
-                for part, at in zip(parts, corners, strict=True)
+                [part.fragments(at, x, k) for x in range(0, size, fragments.M)]
+                for part, at, size in zip(parts, corners, (self.shape.high, self.shape.wide), strict=True)
             )
-            columns = [four[half : half + 2] for four in right for half in (0, 2)]
-            pairs = [(a, b) for a in left for b in columns]
+            pairs = [(a, b) for a in left for four in right for b in halves_of(four)]
             made = [
-                fragments.multiply(a, b, sums[4 * i : 4 * i + 4], parts[0].element) for i, (a, b) in enumerate(pairs)
+                splitting.multiply(a, b, sums[4 * i : 4 * i + 4], parts[0].element) for i, (a, b) in enumerate(pairs)
             ]
             sums = [x for four in made for x in four]
         return sums
@@ -168,8 +238,8 @@ class _ContractKernel:
         lane, down, right = self._corner()
         row = build.add(build.add(row, down), arith.divui(lane, build.value(4)))
         column = build.add(build.add(column, right), build.mul(arith.remui(lane, build.value(4)), 2))
-        across = SIDE // fragments.N
-        for below in range(0, SIDE, fragments.SIDE):
+        across = self.shape.wide // fragments.N
+        for below in range(0, self.shape.high, fragments.SIDE):
             first, half = below // fragments.M * across, below // fragments.SIDE % 2
             at = build.add(row, below)
 

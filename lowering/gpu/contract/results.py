@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import is_outside
 from ragged_dialect.lowering.buffers import VIEWS, is_allocation, root
+from ragged_dialect.lowering.gpu.contract import splitting
 from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
@@ -20,10 +21,12 @@ PAIR = 2
 
 
 class Results:
-    """The product and the ops that follow it, at a component; `placed` are their generics."""
+    """The product and the ops that follow it, at a component; `placed` are their generics, and `start` is what sums
+    start with, if it is no result."""
 
-    def __init__(self, found: Contraction, placed: list[GenericOp]) -> None:
+    def __init__(self, found: Contraction, placed: list[GenericOp], start: ir.Value | None) -> None:
         self._found = found
+        self._start = build.constant(ir.F32Type.get(), 0.0) if start is None else start
         self._placed = placed
         self._ends = [placed[0].extent(loop) for loop in (found.roles.m, found.roles.n)]
         self._pairs = isinstance(self._ends[1], int) and self._ends[1] % PAIR == 0
@@ -46,6 +49,8 @@ class Results:
         point: Point = [0, 0, 0]
         point[found.roles.m], point[found.roles.n] = row, column
         payload = self._payload(product, found.roles.n)
+        if splitting.is_split(product.operands[0].type.element_type):
+            sums = self._numbers(product, point, sums)
         if found.start is None:
             earlier = payload.load(RESULT, point)
             sums = [arith.addf(total, x) for total, x in zip(sums, earlier, strict=True)]
@@ -54,6 +59,24 @@ class Results:
             payload.store(0, point, sums)
         for op, generic in zip(found.following, following, strict=True):
             self._follow(op, generic, [row, column], known)
+
+    def _numbers(self, product: GenericOp, point: Point, sums: list[ir.Value]) -> list[ir.Value]:
+        """Neighbours in a row; computed again without parts of numbers where one of them is NaN, as it is where an
+        infinite number was split."""
+        payload, loops = Payload(product), self._found.roles
+        points = [[build.add(x, k) if loop == loops.n else x for loop, x in enumerate(point)] for k in range(len(sums))]
+
+        def turn(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            found: list[ir.Value] = []
+            for point, total in zip(points, carried, strict=True):
+                at = [number if loop == loops.k else x for loop, x in enumerate(point)]
+                (value,) = payload.values(at, [payload.load(0, at), payload.load(1, at), [total]])
+                found.append(value(product.yielded[0]))
+            return found
+
+        lost = [arith.cmpf(arith.CmpFPredicate.UNO, x, x) for x in sums]
+        again = partial(flow.for_loop, product.extent(loops.k), [self._start] * len(sums), turn)
+        return flow.choose(reduce(arith.ori, lost), again, lambda: sums, [x.type for x in sums])
 
     def _follow(
         self, op: ir.Operation, generic: GenericOp, point: Point, known: dict[ir.Value, list[ir.Value]]

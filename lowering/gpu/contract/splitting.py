@@ -51,10 +51,25 @@ def registers(pair: Sequence[ir.Value], element: ir.Type) -> list[ir.Value]:
     return found
 
 
+def parts(pair: Sequence[ir.Value], element: ir.Type) -> list[ir.Value]:
+    """A word for each part of two numbers of the type."""
+    if is_split(element):
+        return registers(pair, element)
+    word = ir.IntegerType.get_signless(32)
+    return [ir.Operation.create("llvm.bitcast", results=[word], operands=[fragments.vector_of(pair)]).result]
+
+
 def multiply(
     a: Sequence[Sequence[ir.Value]], b: Sequence[Sequence[ir.Value]], sums: Sequence[ir.Value], element: ir.Type
 ) -> list[ir.Value]:
-    """Sums of a 16 x 8 fragment and the product of fragments, each of whose parts is given."""
-    for i, j in _PAIRS if is_split(element) else ((0, 0),):
-        sums = fragments.multiply(a[i], b[j], sums, short(element))
-    return list(sums)
+    """Sums of a 16 x 8 fragment and the product of fragments, each of whose parts is given.
+
+    Tensor cores cut off what is below the last bit of a sum, where f32 rounds (Fasi, Higham, Mikaitis, Pranesh:
+    Numerical behavior of NVIDIA tensor cores, 2021), which adds up: those of f32 are made from 0 on, and added apart.
+    """
+    if not is_split(element):
+        return fragments.multiply(a[0], b[0], sums, element)
+    made: Sequence[ir.Value] = [build.constant(element, 0.0)] * len(sums)
+    for i, j in _PAIRS:
+        made = fragments.multiply(a[i], b[j], made, short(element))
+    return [arith.addf(x, more) for x, more in zip(sums, made, strict=True)]

@@ -27,9 +27,9 @@ class FissionRaggedForalls(RaggedPass):
     scf.forall (%b) in (%n) { … map of its rows … }
     ```
 
-    Every part has as many of the body's `linalg.generic` ops, in their order, as fit. A forall that cannot be split
-    so, as its body stores or has other loops, stays whole. `schedule` is one of `ragged-map-parallel`. Precondition:
-    `tile-flat-ops`.
+    Every part has as many of the body's `linalg.generic` ops, in their order, as fit, or as have nothing that the
+    schedule is for: `contract` gets products by themselves. A forall that cannot be split so, as its body stores or has
+    other loops, stays whole. `schedule` is one of `ragged-map-parallel`. Precondition: `tile-flat-ops`.
     """
 
     name: ClassVar[str] = "fission-ragged-foralls"
@@ -38,7 +38,11 @@ class FissionRaggedForalls(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Split the foralls of every function of a module."""
         require_schedule(op, self.schedule)
-        fits = schedule(self.schedule).fits
+        chosen = schedule(self.schedule)
+
+        def fits(forall: ir.Operation) -> bool:
+            return chosen.fits(forall) or not chosen.concerns(forall)
+
         for function in host_functions(op):
             for forall in outermost(function, "scf.forall"):
                 if not Mapping.of(forall).is_serial and not fits(forall):

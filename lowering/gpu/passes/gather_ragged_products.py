@@ -1,4 +1,4 @@
-"""`gather-ragged-products`: products of 16-bit floats on the host, with what is done to each element, in foralls."""
+"""`gather-ragged-products`: products of matrices on the host, with what is done to each element, in foralls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragged_dialect.passes.base import RaggedPass
 
 @dataclass(frozen=True)
 class GatherRaggedProducts(RaggedPass):
-    """Put a product of matrices of f16 or bf16, the fill before it and the elementwise ops after it into a forall.
+    """Put a product of matrices of f16, bf16 or f32, the fill before it and the elementwise ops after it into a forall.
 
     ```mlir
     linalg.generic … outs(%y)                  // a fill

@@ -446,3 +446,12 @@ def test_ufuncs_of_bits(name: str, dtype: str) -> None:
     x = np.array([0.3, 1.75, -2.5, 1e-3, -96.0], dtype)
     gradient = rg.grad(lambda x: function(x).sum())(rg.from_lengths(x, [2, 3]))
     np.testing.assert_allclose(gradient.values.astype("float64"), derivative(x.astype("float64")))
+
+
+def test_terms_of_short_floats_are_not_rounded() -> None:
+    """A gradient is added up in float32 and rounded once: its terms may be beyond what float16 holds."""
+    x = rg.from_lengths(np.array([[300], [-300], [1]], np.float16), [3])
+    g = np.array([[300], [300], [1]], np.float16)
+    w = np.ones((1, 1, 1), np.float16)
+    gradient = rg.grad(lambda w: (rg.ragged_dot(x, w) * rg.from_lengths(g, [3])).sum())(w)
+    np.testing.assert_array_equal(gradient, np.ones((1, 1, 1), np.float16))

@@ -1,0 +1,98 @@
+"""The operands of a product, as tiles in shared memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import loop_of
+from ragged_dialect.lowering.gpu.contract import fragments
+from ragged_dialect.lowering.gpu.contract.match import RESULT
+from ragged_dialect.lowering.gpu.contract.shared import CHUNK, Chunk, Place, Tile
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
+from ragged_dialect.lowering.gpu.kernel.vector_access import access_of
+
+
+class Range(NamedTuple):
+    """A part of a loop: where it starts, and how many iterations it has, of which some may be beyond the last."""
+
+    loop: int
+    first: Mixed
+    size: int
+
+
+class Staged:
+    """An operand of a product, with some of its rows or columns, `outer`, and `step` of those that are summed. What is
+    beyond the operand is 0. In shared memory it lies as in global memory. It is `wide` where all of its rows are
+    aligned to chunks: else it is copied element by element."""
+
+    def __init__(
+        self, kernel: Kernel, generic: GenericOp, operand: int, outer: Range, k: int, step: int, stages: int
+    ) -> None:
+        self._source, self._generic = generic.operands[operand], generic
+        self._order = [loop_of(expr) for expr in generic.maps[operand].results]
+        self._outer, self._k = outer, k
+        sizes = {outer.loop: outer.size, k: step}
+        rows, columns = (sizes[loop] for loop in self._order)
+        self._pairs = outer.loop == loop_of(generic.maps[RESULT].results[1])
+        self._wide = Staged.is_wide(generic, operand)
+        self.element: ir.Type = self._source.type.element_type
+        self._tile = Tile(kernel, stages, rows, columns, self.element, swizzled=True)
+
+    @staticmethod
+    def is_wide(generic: GenericOp, operand: int) -> bool:
+        """Whether all rows of an operand are aligned to chunks."""
+        last = loop_of(generic.maps[operand].results[1])
+        extent = generic.static_extent(last)
+        return extent is not None and extent % CHUNK == 0 and operand in access_of(generic, last, CHUNK).operands
+
+    def copy(self, stage: ir.Value, first: Mixed, thread: ir.Value) -> None:
+        """Copy the part from iteration `first` of the sum on, which there is, by all threads."""
+        starts = {self._outer.loop: self._outer.first, self._k: first}
+        corner = [build.value(starts[loop]) for loop in self._order]
+        ends = [build.value(self._generic.extent(loop)) for loop in self._order]
+
+        def source(row: ir.Value, column: ir.Value) -> Chunk | list[ir.Value]:
+            at = [build.add(start, x) for start, x in zip(corner, (row, column), strict=True)]
+            if not self._wide:
+                return self._read(at, corner, ends)
+            inside, (row, column) = self._clamped(at, corner, ends)
+            (stride, _), _ = self._source.type.get_strides_and_offset()
+            first = build.add(build.mul(row, stride), column)
+
+            def pointer(number: int) -> ir.Value:
+                return fragments.global_pointer(self._source, build.add(first, number))
+
+            return Chunk(pointer, inside)
+
+        self._tile.copy(stage, thread, source)
+
+    def _read(self, at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> list[ir.Value]:
+        """Elements from a place on; instead of those that are beyond the ends the corner is read, and 0 taken."""
+        zero = build.constant(self.element, 0.0)
+        values: list[ir.Value] = []
+        for k in range(CHUNK):
+            inside, place = self._clamped([at[0], build.add(at[1], k)], corner, ends)
+            values.append(arith.select(inside, memref.load(self._source, place), zero))
+        return values
+
+    @staticmethod
+    def _clamped(at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> tuple[ir.Value, list[ir.Value]]:
+        inside = arith.andi(*(build.less(x, end) for x, end in zip(at, ends, strict=True)))
+        return inside, [arith.select(inside, x, start) for x, start in zip(at, corner, strict=True)]
+
+    def corner(self, stage: ir.Value, lane: ir.Value, outer: Mixed) -> Place:
+        """Which element in shared memory a lane gives the address of for fragments from `outer` on."""
+        row, along, inner = fragments.place_of(lane, self._pairs)
+        starts = {self._outer.loop: build.add(along, outer), self._k: inner}
+        down, right = (build.value(starts[loop]) for loop in self._order)
+        return self._tile.place(stage, build.add(down, row), right)
+
+    def fragments(self, corner: Place, outer: int, k: int) -> list[list[ir.Value]]:
+        """Registers of 16 x 16 elements, so far from a corner, by their parts: a fragment of A, or two of B."""
+        starts = {self._outer.loop: outer, self._k: k}
+        down, right = (starts[loop] for loop in self._order)
+        return self._tile.fragments(corner, down, right, self._order[1] != self._k)
