@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragged_dialect.ranks.group import Bytes, Words, current
+from ragged_dialect.ranks.engine import Bytes
+from ragged_dialect.ranks.group import Words, current
 
 
 def exchange_rows(

@@ -3,33 +3,32 @@
 An exchange has three rounds. Every rank tells every other one what it is about to send, and how it does; every rank
 tells whether it takes that; then the data goes. So a rank that failed, left, or runs another program is an error on
 every rank, and nobody waits for data that will not come. A rank that fails amid an exchange says so by what is no
-message of one (`Engine.tell`). A rank that is gone without a word is what the engine notices, or the timeout.
+message of one (`Engine.tell`), and who waits, for whatever it is, looks for that (`Engine.wait`). A rank that is gone
+without a word is what the engine notices, or the timeout.
 """
 
 from __future__ import annotations
 
 import operator
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
+from functools import partial
 from threading import Thread, current_thread
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragged_dialect.errors import ArgumentError, RankError, told
+from ragged_dialect.ranks.engine import TEXT, Bytes, DeviceArray, Engine, Link, Told, wait_until
 
-Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.int64]
-DeviceArray: TypeAlias = Any
-"""An array on a GPU, of CuPy, which has no types."""
 Exchange: TypeAlias = (
     "Callable[[NDArray[np.generic], Sequence[int], NDArray[np.generic], Sequence[int], int, int, bool], None]"
 )
@@ -43,9 +42,7 @@ _LONGEST = 1e8
 """Seconds that every clock and lock takes: three years."""
 
 _WORKS, _FAILED, _LEFT = range(3)
-_TEXT = 256
-"""Bytes of an error's text that other ranks are told."""
-_HEADER = 4 + _TEXT // 8
+_HEADER = 4 + TEXT // 8
 """Words of what a rank says before data goes: how it does, how many exchanges it had, what the exchange is, how many
 bytes come, and the text of an error."""
 
@@ -114,10 +111,10 @@ class Group:
     def _tell(self, text: str) -> None:
         if self.engine is None:
             return
-        self.engine.failure = f"rank {self.rank} failed: {text}"
+        self.engine.fail(f"rank {self.rank} failed: {text}")
         for other in self._others():
             with suppress(RankError):  # of a rank that is gone already
-                self.engine.tell(other, self.engine.failure.encode(errors="replace")[:_TEXT])
+                self.engine.tell(other, self.engine.failure.encode(errors="replace")[:TEXT])
 
     @contextmanager
     def _all_or_none(self) -> Generator[None]:
@@ -202,7 +199,8 @@ class Group:
             if self.engine is not None:
                 self._flush()
             try:
-                self.link.carry(send, out, receive, own, self._deadline())
+                wait = wait_until if self.engine is None else self.engine.wait
+                self.link.carry(send, out, receive, own, partial(wait, deadline=self._deadline()))
             except TimeoutError:
                 text = f"expected all ranks to send and take rows within {self._timeout:g} s"
                 raise RankError(text) from None
@@ -295,7 +293,7 @@ class Group:
     def _failed(self, text: str) -> RankError:
         """Of what the others know, or find out by themselves."""
         if self.engine is not None:
-            self.engine.failure = text
+            self.engine.fail(text)
         return RankError(text)
 
     def _round(self, headers: Sequence[Words]) -> dict[int, Words]:
@@ -327,7 +325,7 @@ class Group:
     def _header(self, state: int, what: int, text: str, size: int = 0) -> Words:
         header = np.zeros(_HEADER, np.int64)
         header[:4] = state, self._count, what, size
-        short = text.encode(errors="replace")[:_TEXT]
+        short = text.encode(errors="replace")[:TEXT]
         header[4:].view(np.uint8)[: len(short)] = np.frombuffer(short, np.uint8)
         return header
 
@@ -337,52 +335,6 @@ class Group:
 
     def _deadline(self) -> float:
         return time.monotonic() + self._timeout
-
-
-class Told(Exception):
-    """What another rank said by `Engine.tell`."""
-
-
-class Engine(ABC):
-    """What carries bytes between ranks, in order from one rank to another."""
-
-    rank: int
-    size: int
-    failure = ""
-    """How a group failed, if one did: what was sent and not taken is under way, and would be taken for what comes next.
-    So there is one engine for each communicator, and no group of it after that."""
-    background = True
-    """Whether another thread than that of the group may call it, one at a time."""
-
-    @abstractmethod
-    def post(self, rank: int, data: Bytes) -> None:
-        """Send bytes without waiting; nobody changes them."""
-
-    @abstractmethod
-    def tell(self, rank: int, text: bytes) -> None:
-        """Say that this rank failed, without waiting, to one that may wait for a message of any size: Told, with this
-        text, of its `fetch`."""
-
-    @abstractmethod
-    def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
-        """Receive as many bytes as there is room for. TimeoutError after a time of `time.monotonic`, RankError for a
-        rank that is gone, or sent another number of bytes; Told."""
-
-    @abstractmethod
-    def flush(self, deadline: float) -> None:
-        """Wait until what was sent is under way, so that it need not be kept. TimeoutError, RankError, Told."""
-
-
-class Link(ABC):
-    """What carries rows between the devices of ranks."""
-
-    @abstractmethod
-    def carry(
-        self, send: DeviceArray, out: Sequence[int], receive: DeviceArray, own: Sequence[int], deadline: float
-    ) -> None:
-        """Bytes `out[r]` to `out[r + 1]` of an array go to rank r, and what comes from there to bytes `own[r]` to
-        `own[r + 1]` of another one, after what is queued on the current stream; they are there when this returns.
-        TimeoutError after a time of `time.monotonic`, RankError."""
 
 
 def _text_of(header: Words) -> str:

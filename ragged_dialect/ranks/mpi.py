@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import cache
 from types import ModuleType
@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError, MissingPackageError, RankError
-from ragged_dialect.ranks.group import TIMEOUT, Bytes, Engine, Group, Told
+from ragged_dialect.ranks.engine import NOTICE_TAG, TAG, Bytes, Check, Engine, wait_until
+from ragged_dialect.ranks.group import TIMEOUT, Group
 
 _CHUNK = 2**30
 """Bytes of a message: MPI's counts are C integers below 2**31 before MPI 4."""
-
-_TAG, _NOTICE = 21063, 21064
-"""Of our messages, so that those of others do not mix with them, and of what a rank that fails tells."""
 
 _SPIN = 1e-3
 """Seconds a rank asks again at once before it begins to sleep between questions: messages take microseconds, and other
 ranks on the same cores have to run."""
 _NAP = 5e-5
+_LAST = 5.0
+"""Seconds that a rank of a group that failed waits for the others when its process ends."""
 
 
 class _Mpi(Engine):
@@ -34,21 +34,21 @@ class _Mpi(Engine):
         self._sent: list[Any] = []
         self.background = library.Query_thread() >= library.THREAD_SERIALIZED
 
-    def post(self, rank: int, data: Bytes, tag: int = _TAG) -> None:
+    def post(self, rank: int, data: Bytes, tag: int = TAG) -> None:
         with self._errors():
             for at in range(0, len(data), _CHUNK):
                 self._sent.append(self._communicator.Isend([data[at : at + _CHUNK], self._mpi.BYTE], rank, tag))
 
     def tell(self, rank: int, text: bytes) -> None:
-        self.post(rank, np.frombuffer(text, np.uint8), _NOTICE)
+        self.post(rank, np.frombuffer(text, np.uint8), NOTICE_TAG)
 
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
         for at in range(0, len(into), _CHUNK):
             room, status = into[at : at + _CHUNK], self._mpi.Status()
             with self._errors():
-                request = self._communicator.Irecv([room, self._mpi.BYTE], rank, _TAG)
+                request = self._communicator.Irecv([room, self._mpi.BYTE], rank, TAG)
                 try:
-                    self._wait(lambda: request.Test(status), deadline)
+                    self.wait(_patient(lambda: request.Test(status)), deadline)
                 except BaseException:  # what comes late must not be written to memory that is somebody else's by then
                     with suppress(self._mpi.Exception):  # of what ended by an error
                         request.Cancel()
@@ -59,23 +59,38 @@ class _Mpi(Engine):
 
     def flush(self, deadline: float) -> None:
         with self._errors():
-            self._wait(lambda: self._mpi.Request.Testall(self._sent), deadline)
+            self.wait(_patient(lambda: self._mpi.Request.Testall(self._sent)), deadline)
         self._sent = []
 
-    def _wait(self, is_over: Callable[[], bool], deadline: float) -> None:
-        """Until it is, or any rank tells that it failed: it may be another one than that which is waited for, and takes
-        nothing that it is sent."""
-        started = time.monotonic()
-        while not is_over():
-            status = self._mpi.Status()
-            if self._communicator.Iprobe(self._mpi.ANY_SOURCE, _NOTICE, status):
-                text = np.empty(status.Get_count(self._mpi.BYTE), np.uint8)
-                self._communicator.Recv([text, self._mpi.BYTE], status.Get_source(), _NOTICE)
-                raise Told(text.tobytes().decode(errors="replace"))
-            now = time.monotonic()
-            if now > deadline:
-                raise TimeoutError
-            time.sleep(_NAP if now - started > _SPIN else 0)
+    def notice(self) -> str:
+        text = self._next(NOTICE_TAG)
+        return "" if text is None else text.tobytes().decode(errors="replace")
+
+    def end(self) -> None:
+        """Take what nobody took: MPICH calls it an error that messages are under way when the program ends."""
+        deadline = time.monotonic() + _LAST
+        with suppress(self._mpi.Exception, TimeoutError):
+            if self._mpi.Is_finalized():
+                return
+            wait_until(_patient(lambda: self._drained() and self._mpi.Request.Testall(self._sent)), deadline)
+            others = self._communicator.Ibarrier()
+            wait_until(_patient(lambda: self._drained() and others.Test()), deadline)
+            self._drained()
+
+    def _drained(self) -> bool:
+        for tag in (TAG, NOTICE_TAG):
+            while self._next(tag) is not None:
+                pass
+        return True
+
+    def _next(self, tag: int) -> Bytes | None:
+        """A message of any rank, if there is one."""
+        status = self._mpi.Status()
+        if not self._communicator.Iprobe(self._mpi.ANY_SOURCE, tag, status):
+            return None
+        room = np.empty(status.Get_count(self._mpi.BYTE), np.uint8)
+        self._communicator.Recv([room, self._mpi.BYTE], status.Get_source(), tag)
+        return room
 
     @contextmanager
     def _errors(self) -> Generator[None]:
@@ -83,6 +98,18 @@ class _Mpi(Engine):
             yield
         except self._mpi.Exception as error:
             raise RankError(f"expected MPI to carry rows, got: {error}") from error
+
+
+def _patient(is_over: Check) -> Check:
+    started = time.monotonic()
+
+    def asked() -> bool:
+        if is_over():
+            return True
+        time.sleep(_NAP if time.monotonic() - started > _SPIN else 0)
+        return False
+
+    return asked
 
 
 @cache

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError, DeviceError, MissingPackageError, RankError
-from ragged_dialect.ranks.group import TIMEOUT, DeviceArray, Group, Link
+from ragged_dialect.ranks.engine import Check, DeviceArray, Link
+from ragged_dialect.ranks.group import TIMEOUT, Group
 
 Library: TypeAlias = Any
 """CuPy and what it makes, which have no types."""
@@ -28,24 +29,32 @@ class _Nccl(Link):
         self._communicator, self._size = communicator, size
 
     def carry(
-        self, send: DeviceArray, out: Sequence[int], receive: DeviceArray, own: Sequence[int], deadline: float
+        self,
+        send: DeviceArray,
+        out: Sequence[int],
+        receive: DeviceArray,
+        own: Sequence[int],
+        wait: Callable[[Check], None],
     ) -> None:
         try:
             stream = self._cupy.cuda.get_current_stream()
             self._queue(send.data.ptr, out, receive.data.ptr, own, stream.ptr)
             sent = self._cupy.cuda.Event(disable_timing=True)
             sent.record(stream)
-            while not sent.done:
-                self._communicator.check_async_error()
-                if time.monotonic() > deadline:
-                    raise TimeoutError
-                time.sleep(_NAP)
+            wait(lambda: self._is_over(sent))
         except self._nccl.NcclError as error:
             self._communicator.abort()
             raise RankError(f"expected NCCL to carry rows, got: {error}") from error
-        except TimeoutError:
+        except BaseException:
             self._communicator.abort()  # what is queued would wait for ever, and keep the stream
             raise
+
+    def _is_over(self, sent: Library) -> bool:
+        if sent.done:
+            return True
+        self._communicator.check_async_error()
+        time.sleep(_NAP)
+        return False
 
     def _queue(self, at: int, out: Sequence[int], into: int, own: Sequence[int], stream: int) -> None:
         """All transfers in one group, which NCCL takes as one: each may wait for the others. A rank sends to itself,

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ragged_dialect.ranks.calls import memory
-from ragged_dialect.ranks.group import Bytes, Exchange, Words, current
+from ragged_dialect.ranks.engine import Bytes
+from ragged_dialect.ranks.group import Exchange, Words, current
 
 
 class _Received(NamedTuple):

@@ -4,38 +4,39 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 from ragged_dialect.errors import ArgumentError, RankError
-from ragged_dialect.ranks.group import TIMEOUT, Bytes, Engine, Group, Told
+from ragged_dialect.ranks.engine import Bytes, Engine
+from ragged_dialect.ranks.group import TIMEOUT, Group
 
 T = TypeVar("T")
-Messages: TypeAlias = "queue.SimpleQueue[Bytes | bytes]"
-"""From one rank to another; `bytes` are what it tells when it fails."""
+Messages: TypeAlias = "queue.SimpleQueue[Bytes]"
+"""From one rank to another."""
+Notices: TypeAlias = "queue.SimpleQueue[str]"
+"""What a rank is told by those that fail."""
 
 
 class ThreadEngine(Engine):
-    """A queue for every pair of ranks."""
+    """A queue for every pair of ranks, and one of notices for each."""
 
-    def __init__(self, rank: int, queues: list[list[Messages]]) -> None:
+    def __init__(self, rank: int, queues: list[list[Messages]], notices: list[Notices]) -> None:
         self.rank, self.size = rank, len(queues)
-        self._queues = queues
+        self._queues, self._notices = queues, notices
 
     def post(self, rank: int, data: Bytes) -> None:
         self._queues[self.rank][rank].put(data)
 
     def tell(self, rank: int, text: bytes) -> None:
-        self._queues[self.rank][rank].put(text)
+        self._notices[rank].put(text.decode(errors="replace"))
+
+    def notice(self) -> str:
+        notices = self._notices[self.rank]
+        return "" if notices.empty() else notices.get()
 
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
-        try:
-            data = self._queues[rank][self.rank].get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
-            raise TimeoutError from None
-        if isinstance(data, bytes):
-            raise Told(data.decode(errors="replace"))
+        data = self.next_of(self._queues[rank][self.rank], deadline)
         if len(data) != len(into):
             raise RankError(f"expected {len(into)} bytes of rank {rank}, got {len(data)}")
         into[:] = data
@@ -57,12 +58,13 @@ def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> 
     if not isinstance(size, int) or size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"expected at least 1 rank, got {size!r}")
     queues: list[list[Messages]] = [[queue.SimpleQueue() for _ in range(size)] for _ in range(size)]
+    notices: list[Notices] = [queue.SimpleQueue() for _ in range(size)]
     results: dict[int, T] = {}
     errors: list[BaseException] = []
 
     def serve(rank: int) -> None:
         try:
-            with Group(ThreadEngine(rank, queues), timeout) as group:
+            with Group(ThreadEngine(rank, queues, notices), timeout) as group:
                 results[rank] = function(group)
         except BaseException as error:
             errors.append(error)

@@ -4,82 +4,130 @@ from __future__ import annotations
 
 import importlib
 import time
-from datetime import timedelta
+from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError, MissingPackageError, RankError
-from ragged_dialect.ranks.group import TIMEOUT, Bytes, Engine, Group, Told
+from ragged_dialect.ranks.engine import NOTICE_TAG, TAG, TEXT, Bytes, Engine
+from ragged_dialect.ranks.group import TIMEOUT, Group
+from ragged_dialect.ranks.torch_waiter import Waiter, Work
+
+_LOOK, _LOOK_TAG = 0.5, NOTICE_TAG + 1
+"""Seconds between two looks at whether a rank is there, and the tag of a message that none sends."""
+_PART = 2**22
+"""Bytes of a message. What comes goes to memory of ours first: what is late would be written to memory that is
+somebody else's by then."""
 
 
 class _ProcessGroup(Engine):
     """gloo ends the process where more bytes come than there is room for. So before a message goes how many bytes it
-    has, and before what a rank that fails tells the number of these below zero."""
+    has. Notices are of one size, and asked for when nobody has failed yet; the last byte says that one is there."""
 
     def __init__(self, torch: Any, group: Any) -> None:
         self._torch, self._group = torch, ref(group)
         self._distributed = torch.distributed
         self.rank, self.size = self._distributed.get_rank(group), self._distributed.get_world_size(group)
-        self._sent: list[Any] = []
+        self._sent: list[tuple[int, Work]] = []
+        self._asked: deque[tuple[Bytes, Bytes, Work]] = deque()
+        """Parts of rows that come: where they belong, and where they are written."""
+        self._told: list[Work] = []
+        self._notices: list[tuple[Bytes, Work]] = []
+        with _errors("ranks"):
+            for other in range(self.size):
+                if other != self.rank:
+                    notice = np.zeros(TEXT + 1, np.uint8)
+                    self._notices.append((notice, self._receive(other, notice, NOTICE_TAG)))
+        self._waiter = Waiter()
 
     def post(self, rank: int, data: Bytes) -> None:
-        self._send(rank, len(data), data)
+        with _errors(f"rank {rank}"):
+            self._sent.append((rank, self._send(rank, np.array([len(data)]).view(np.uint8), TAG)))
+            for at in range(0, len(data), _PART):
+                self._sent.append((rank, self._send(rank, data[at : at + _PART], TAG)))
 
     def tell(self, rank: int, text: bytes) -> None:
-        self._send(rank, -len(text), np.frombuffer(bytearray(text), np.uint8))
+        notice = np.zeros(TEXT + 1, np.uint8)
+        notice[: len(text)], notice[TEXT] = np.frombuffer(text, np.uint8), 1
+        with _errors(f"rank {rank}"):
+            self._told.append(self._send(rank, notice, NOTICE_TAG))
+
+    def notice(self) -> str:
+        told = (notice[:TEXT] for notice, _ in self._notices if notice[TEXT])
+        return next((text.tobytes().rstrip(b"\0").decode(errors="replace") for text in told), "")
 
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
-        count = np.empty(1, np.int64)
-        self._receive(rank, count.view(np.uint8), deadline)
-        if count[0] < 0:
-            text = np.empty(-count[0], np.uint8)
-            self._receive(rank, text, deadline)
-            raise Told(text.tobytes().decode(errors="replace"))
-        if count[0] != len(into):
-            raise RankError(f"expected {len(into)} bytes of rank {rank}, got {count[0]}")
-        self._receive(rank, into, deadline)
-
-    def _send(self, rank: int, count: int, data: Bytes) -> None:
-        try:
-            for part in (np.array([count]).view(np.uint8), data):
-                tensor = self._torch.from_numpy(part)
-                work = self._distributed.isend(tensor, group=self._group(), group_dst=rank)
-                self._sent.append((work, tensor))
-        except RuntimeError as error:
-            raise RankError(f"expected rank {rank} to be there, got: {error}") from error
-
-    def _receive(self, rank: int, into: Bytes, deadline: float) -> None:
-        try:
-            work = self._distributed.irecv(self._torch.from_numpy(into), group=self._group(), group_src=rank)
-            self._wait(work, deadline)
-        except RuntimeError as error:
-            _expired(error, deadline)
-            raise RankError(f"expected rank {rank} to be there, got: {error}") from error
+        with _errors(f"rank {rank}"):
+            count = np.empty(1, np.int64)
+            self._ask(rank, count.view(np.uint8))
+            self._take(rank, deadline)
+            if count[0] != len(into):
+                raise RankError(f"expected {len(into)} bytes of rank {rank}, got {count[0]}")
+            for at in range(0, len(into), _PART):
+                self._ask(rank, into[at : at + _PART])
+                if at:  # one part comes while the one before it is taken
+                    self._take(rank, deadline)
+            while self._asked:
+                self._take(rank, deadline)
 
     def flush(self, deadline: float) -> None:
-        sent, self._sent = self._sent, []
-        try:
-            for work, _ in sent:
-                self._wait(work, deadline)
-        except RuntimeError as error:
-            _expired(error, deadline)
-            raise RankError(f"expected ranks to be there, got: {error}") from error
+        for rank, work in self._sent:
+            with _errors(f"rank {rank}"):
+                self._wait(rank, work, deadline)
+        self._sent = []
 
-    def _wait(self, work: Any, deadline: float) -> None:
-        work.wait(timedelta(seconds=max(0.001, deadline - time.monotonic())))
+    def trouble(self) -> Exception | None:
+        """gloo does not tell of a rank that went amid a message, but where one asks it for something else."""
+        if (heard := super().trouble()) is not None or time.monotonic() < self._look_at:
+            return heard
+        self._look_at = time.monotonic() + _LOOK
+        try:
+            self._receive(self._awaited, np.empty(1, np.uint8), _LOOK_TAG)
+        except RuntimeError as error:
+            return error
+        return None
+
+    def end(self) -> None:
+        self._waiter.end(self._told)
+
+    def _ask(self, rank: int, part: Bytes) -> None:
+        room = np.empty_like(part)
+        self._asked.append((part, room, self._receive(rank, room, TAG)))
+
+    def _take(self, rank: int, deadline: float) -> None:
+        part, room, work = self._asked[0]  # which stays where it does not come: torch reads to the end of a message
+        self._wait(rank, work, deadline)
+        part[:] = room
+        self._asked.popleft()
+
+    def _send(self, rank: int, data: Bytes, tag: int) -> Work:
+        tensor = self._torch.from_numpy(data)
+        return self._distributed.isend(tensor, group=self._group(), group_dst=rank, tag=tag)
+
+    def _receive(self, rank: int, into: Bytes, tag: int) -> Work:
+        tensor = self._torch.from_numpy(into)
+        return self._distributed.irecv(tensor, group=self._group(), group_src=rank, tag=tag)
+
+    def _wait(self, rank: int, work: Work, deadline: float) -> None:
+        self._awaited, self._look_at = rank, time.monotonic() + _LOOK
+        if (error := self.next_of(self._waiter.begin(work), deadline)) is not None:
+            raise super().trouble() or error  # of one that told why before it went
+
+
+@contextmanager
+def _errors(who: str) -> Generator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise RankError(f"expected {who} to be there, got: {error}") from error
 
 
 _ENGINES: WeakKeyDictionary[object, _ProcessGroup] = WeakKeyDictionary()
-"""Those of process groups. What was sent is lost where torch's handle of it is, and what a rank that failed told may be
-taken when its group is gone."""
-
-
-def _expired(error: RuntimeError, deadline: float) -> None:
-    """TimeoutError for what torch says when the time is over."""
-    if time.monotonic() >= deadline:
-        raise TimeoutError from error
+"""Those of process groups. What a rank that failed told may be taken when its group is gone."""
 
 
 def torch_group(process_group: Any = None, timeout: float = TIMEOUT) -> Group:

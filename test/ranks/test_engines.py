@@ -158,7 +158,8 @@ from mpi4py import MPI
 made = lambda timeout: rg.ranks.mpi(timeout=timeout)
 again = lambda: rg.ranks.mpi(MPI.COMM_WORLD.Dup(), timeout=60)"""
     size, program, text = after(start, name)
-    done = mpiexec(size, "-c", program)  # whose MPI may end with an error, since some messages nobody took
+    done = mpiexec(size, "-c", program)
+    assert done.returncode == 0, done.stderr  # though some messages nobody took
     assert done.stdout.count(" done") == size, done.stderr
     for rank in range(size):
         check_after(rank, [line.strip() for line in done.stdout.split("\n")], text, "communicator")
@@ -195,7 +196,7 @@ def test_a_process_group_of_torch(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["raises", "is interrupted"])
+@pytest.mark.parametrize("name", AFTER_FAULTS)
 def test_a_process_group_whose_group_failed(tmp_path: Path, name: str) -> None:
     pytest.importorskip("torch", reason="no torch (pip install torch)")
     made = "made = lambda timeout: rg.ranks.torch_group(timeout=timeout)"
@@ -204,6 +205,95 @@ def test_a_process_group_whose_group_failed(tmp_path: Path, name: str) -> None:
     for rank, (code, output, errors) in enumerate(processes(size, program)):
         assert code == 0, errors
         check_after(rank, [line.strip() for line in output.split("\n")], text, "process group")
+
+
+LARGE = r"""
+import os, signal, sys, threading
+import numpy as np
+import ragged_dialect as rg
+{start}
+def hit(engine, fetch):
+    "By a signal, while others send to it, and it takes what they send."
+    calls = [0]
+    def fetched(*arguments):
+        calls[0] += 1
+        if calls[0] == 2 * group.size - 1:  # what was agreed is there; rows come
+            threading.Timer({delay}, os.kill, (os.getpid(), signal.{signal})).start()
+        fetch(*arguments)
+    engine.fetch = fetched
+
+if group.rank == 1:
+    hit(group.engine, group.engine.fetch)
+rows = np.full((group.size, {large}), group.rank, "uint8")
+one = list(range(group.size + 1))
+try:
+    with group:
+        for turn in range(10**6):
+            group.exchange(rows, one, np.empty_like(rows), one, rows.shape[1], 5)
+except (Exception, KeyboardInterrupt) as error:
+    os.write(1, f"{{group.rank}} {{type(error).__name__}}: {{error}}\n".encode())  # at once, as above
+"""
+
+
+def stopped(signal: str, delay: float, start: str) -> str:
+    return LARGE.format(signal=signal, delay=delay, start=start, large=2**25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 0.3])
+@pytest.mark.parametrize(("size", "signal"), [(2, "SIGINT"), (3, "SIGINT"), (2, "SIGKILL"), (3, "SIGKILL")])
+def test_a_process_that_is_stopped_among_large_rows(tmp_path: Path, size: int, signal: str, delay: float) -> None:
+    """Others are told so at once, or see that it is gone; their timeout is longer than the test."""
+    pytest.importorskip("torch", reason="no torch (pip install torch)")
+    start = f"{gloo(tmp_path, size)}\ngroup = rg.ranks.torch_group(timeout=2 * {LIMIT})"
+    for rank, (code, output, errors) in enumerate(processes(size, stopped(signal, delay, start))):
+        if rank == 1 and signal == "SIGKILL":
+            assert (code, output) == (-9, "")
+            continue
+        assert code == 0, errors
+        assert output.startswith(f"{rank} KeyboardInterrupt: " if rank == 1 else f"{rank} RankError: "), output
+        if signal == "SIGKILL":
+            assert " to be there, got: " in output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 0.3])
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_rank_of_mpi_that_is_stopped_among_large_rows(size: int, delay: float) -> None:
+    start = f"group = rg.ranks.mpi(timeout=2 * {LIMIT})"
+    done = mpiexec(size, "-c", stopped("SIGINT", delay, start))
+    assert done.returncode == 0, done.stderr
+    said = [f"{rank} {'KeyboardInterrupt: ' if rank == 1 else 'RankError: ' + STOPPED}" for rank in range(size)]
+    assert sorted(line.strip() for line in done.stdout.splitlines()) == [line.strip() for line in said]
+    assert mpiexec(size, "-c", stopped("SIGKILL", delay, start)).returncode != 0
+
+
+@pytest.mark.slow
+def test_ctrl_c_of_a_rank_of_gloo_that_waits(tmp_path: Path) -> None:
+    """For one that does something else until the first one is gone."""
+    pytest.importorskip("torch", reason="no torch (pip install torch)")
+    program = f"""
+import os, signal, sys, threading, time
+import numpy as np
+import ragged_dialect as rg
+{gloo(tmp_path, 2)}
+group = rg.ranks.torch_group(timeout=2 * {LIMIT})
+over = "{tmp_path}/over"
+try:
+    with group:
+        group.rows(np.arange(2), [1, 1])
+        if group.rank:
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        while group.rank == 0 and not os.path.exists(over):
+            time.sleep(0.01)
+        group.rows(np.arange(2), [1, 1])
+except (Exception, KeyboardInterrupt) as error:
+    open(over, "w").close()
+    print(type(error).__name__, error)
+"""
+    found = processes(2, program)
+    assert [code for code, _, _ in found] == [0, 0], found
+    assert [output for _, output, _ in found] == [f"RankError {STOPPED}\n", "KeyboardInterrupt \n"]
 
 
 def gloo(path: Path, size: int) -> str:
@@ -221,5 +311,9 @@ def processes(size: int, program: str) -> list[tuple[int, str, str]]:
         )
         for rank in range(size)
     ]
-    texts = [process.communicate(timeout=LIMIT) for process in ranks]
+    try:
+        texts = [process.communicate(timeout=LIMIT) for process in ranks]
+    finally:
+        for process in ranks:
+            process.kill()
     return [(process.returncode, *text) for process, text in zip(ranks, texts, strict=True)]
