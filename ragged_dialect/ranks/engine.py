@@ -6,11 +6,14 @@ import atexit
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ragged_dialect.ranks.order import Order
 
 T = TypeVar("T")
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -58,6 +61,11 @@ class Engine(ABC):
     background = True
     """Whether another thread than that of the group may call it, one at a time."""
     _heard = ""
+
+    @cached_property
+    def order(self) -> Order:
+        """Of the exchanges of all groups."""
+        return Order()
 
     @abstractmethod
     def post(self, rank: int, data: Bytes) -> None:
@@ -108,8 +116,9 @@ class Engine(ABC):
         return came[0]
 
     def trouble(self) -> Exception | None:
-        """Why it is vain to wait: the notice that came first, now and ever after, or a rank that is gone."""
-        self._heard = self._heard or self.notice()
+        """Why it is vain to wait: the notice that came first, now and ever after, that this rank fails in another
+        thread, or that one is gone."""
+        self._heard = self._heard or self.failure or self.notice()
         return Told(self._heard) if self._heard else None
 
 

@@ -12,12 +12,10 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar, Token
 from functools import partial
-from threading import Thread, current_thread
 from types import TracebackType
 from typing import TypeAlias
 from zlib import crc32
@@ -77,8 +75,6 @@ class Group:
         self.begun: dict[int, Future[object]] = {}
         """What was begun and not taken yet, by number."""
         self._turns = 0
-        self._worker: ThreadPoolExecutor | None = None
-        self._own_thread: Thread | None = None
 
     def __enter__(self) -> Group:
         self._entered.append(_group.set(self))
@@ -89,7 +85,8 @@ class Group:
         try:
             if self._entered:
                 return
-            self._settle()
+            if error is None or isinstance(error, Exception):  # Ctrl-C does not wait for other ranks
+                self._settle()
             if self.engine is None or self.engine.failure:
                 return
             if error is not None:
@@ -112,6 +109,7 @@ class Group:
         if self.engine is None:
             return
         self.engine.fail(f"rank {self.rank} failed: {text}")
+        self._settle()  # what was begun ends at once then
         for other in self._others():
             with suppress(RankError):  # of a rank that is gone already
                 self.engine.tell(other, self.engine.failure.encode(errors="replace")[:TEXT])
@@ -121,7 +119,8 @@ class Group:
         """An exchange that ends halfway, by whatever exception, has failed on every rank: of the next one nobody could
         tell what is still under way."""
         try:
-            yield
+            with nullcontext() if self.engine is None else self.engine.order.turn():
+                yield
         except Told as error:
             raise self._failed(str(error)) from None
         except BaseException as error:
@@ -229,9 +228,8 @@ class Group:
             done.set_result(work(self.exchange))
             self.begun[self._turns] = done
         else:
-            name = f"exchanges of rank {self.rank}"
-            self._worker = self._worker or ThreadPoolExecutor(1, name, initializer=self._mark_own_thread)
-            self.begun[self._turns] = self._worker.submit(work, self.exchange)
+            begun = self.engine.order.begin(partial(work, self.exchange), f"exchanges of rank {self.rank}")
+            self.begun[self._turns] = begun
         return self._turns
 
     def require_ranks(self, count: int) -> None:
@@ -240,26 +238,20 @@ class Group:
             raise ArgumentError(f"expected a leading extent of {self.size}, the number of ranks, got {count}")
 
     def _settle(self) -> None:
-        """Let what was begun end, as it may. What is begun is done in order, and waits for nothing."""
-        if current_thread() is not self._own_thread:
-            wait_for(self.begun.values())
-
-    def _mark_own_thread(self) -> None:
-        self._own_thread = current_thread()
+        if self.engine is not None:
+            self.engine.order.settle()
 
     def _check_lengths(self, lengths: Words, receives: Sequence[int]) -> None:
-        """Lengths of other ranks are data like any other."""
+        """Lengths of other ranks are data like any other, which may be right on those."""
         for other in range(self.size):
             own = lengths[receives[other] : receives[other + 1]]
             wrong = (own < 0) | (own >= 2**40)
             if wrong.any():
                 at = int(wrong.argmax())
-                raise self._failed(
-                    f"rank {other} sent lengths: component {at}: expected one in [0, 2**40), got {own[at]}"
-                )
+                raise RankError(f"rank {other} sent lengths: component {at}: expected one in [0, 2**40), got {own[at]}")
             total = float(own.sum(dtype=np.float64))
             if total >= 2**62:
-                raise self._failed(f"rank {other} sent lengths: expected a sum below 2**62, got {total:.3g}")
+                raise RankError(f"rank {other} sent lengths: expected a sum below 2**62, got {total:.3g}")
 
     def _agree(self, state: int, what: int, sends: Sequence[int], receives: Sequence[int]) -> None:
         """The first two rounds. RankError, on every rank, where one of them does not go on."""

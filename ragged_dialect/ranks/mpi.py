@@ -94,6 +94,8 @@ class _Mpi(Engine):
 
     @contextmanager
     def _errors(self) -> Generator[None]:
+        if self._mpi.Is_finalized():  # a call of which MPI ends the process for
+            raise RankError("expected MPI to carry rows, got: it was finalized")
         try:
             yield
         except self._mpi.Exception as error:
@@ -121,12 +123,14 @@ def _key(library: ModuleType) -> int:
 def mpi(communicator: Any = None, timeout: float = TIMEOUT) -> Group:
     """The group of an MPI communicator of `mpi4py`, `COMM_WORLD` if none is given. Its messages have two tags of their
     own. `timeout` is how many seconds a rank waits for another one. MissingPackageError without mpi4py
-    (`pip install ragged-dialect[mpi]`), ArgumentError for a communicator that this process is not in, RankError for one
-    whose group failed: another one is `communicator.Dup()`."""
+    (`pip install ragged-dialect[mpi]`), ArgumentError for a communicator that this process is not in, or an MPI that is
+    not initialized, RankError for a communicator whose group failed: another one is `communicator.Dup()`."""
     try:
         library: Any = importlib.import_module("mpi4py.MPI")
     except ImportError as error:
         raise MissingPackageError(f"expected mpi4py (pip install ragged-dialect[mpi]), got: {error}") from error
+    if not library.Is_initialized() or library.Is_finalized():
+        raise ArgumentError("expected an MPI that is initialized, got one that is not, or not any more")
     given: Any = library.COMM_WORLD if communicator is None else communicator
     if not isinstance(given, library.Intracomm):
         raise ArgumentError(f"expected a communicator of mpi4py, got {type(given).__name__}")

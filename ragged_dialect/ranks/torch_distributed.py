@@ -87,7 +87,7 @@ class _ProcessGroup(Engine):
         self._look_at = time.monotonic() + _LOOK
         try:
             self._receive(self._awaited, np.empty(1, np.uint8), _LOOK_TAG)
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             return error
         return None
 
@@ -104,13 +104,19 @@ class _ProcessGroup(Engine):
         part[:] = room
         self._asked.popleft()
 
+    def _here(self) -> Any:
+        """The process group. torch takes None for the default one, which may be another one by now."""
+        if (group := self._group()) is None:
+            raise RuntimeError("the process group was destroyed")
+        return group
+
     def _send(self, rank: int, data: Bytes, tag: int) -> Work:
         tensor = self._torch.from_numpy(data)
-        return self._distributed.isend(tensor, group=self._group(), group_dst=rank, tag=tag)
+        return self._distributed.isend(tensor, group=self._here(), group_dst=rank, tag=tag)
 
     def _receive(self, rank: int, into: Bytes, tag: int) -> Work:
         tensor = self._torch.from_numpy(into)
-        return self._distributed.irecv(tensor, group=self._group(), group_src=rank, tag=tag)
+        return self._distributed.irecv(tensor, group=self._here(), group_src=rank, tag=tag)
 
     def _wait(self, rank: int, work: Work, deadline: float) -> None:
         self._awaited, self._look_at = rank, time.monotonic() + _LOOK
@@ -122,7 +128,7 @@ class _ProcessGroup(Engine):
 def _errors(who: str) -> Generator[None]:
     try:
         yield
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:  # of torch
         raise RankError(f"expected {who} to be there, got: {error}") from error
 
 

@@ -188,6 +188,52 @@ for size in (4, 12):
 
 
 @pytest.mark.slow
+def test_an_mpi_that_is_over() -> None:
+    """A call of it would end the process."""
+    program = """
+from mpi4py import MPI
+import numpy as np
+import ragged_dialect as rg
+group = rg.ranks.mpi()
+MPI.Finalize()
+for call in (rg.ranks.mpi, lambda: group.rows(np.arange(2), [1, 1])):
+    try:
+        call()
+    except (rg.ArgumentError, rg.RankError) as error:
+        print(type(error).__name__, error)
+"""
+    done = mpiexec(2, "-c", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("ArgumentError expected an MPI that is initialized, got one that is not, or not") == 2
+    assert done.stdout.count("RankError expected MPI to carry rows, got: it was finalized") == 2
+
+
+@pytest.mark.slow
+def test_a_process_group_that_was_destroyed(tmp_path: Path) -> None:
+    """Its group does not take the default one of torch, which has the ranks in another order by then."""
+    pytest.importorskip("torch", reason="no torch (pip install torch)")
+    program = f"""
+import sys
+import numpy as np
+import ragged_dialect as rg
+{gloo(tmp_path, 2)}
+group = rg.ranks.torch_group(timeout=60)
+distributed.destroy_process_group()
+{gloo(tmp_path, 2).replace("/group", "/next").replace("rank=int(sys.argv[1])", "rank=1 - int(sys.argv[1])")}
+try:
+    print(group.rows(np.arange(2), [1, 1]))
+except rg.RankError as error:
+    print(error)
+with rg.ranks.torch_group(timeout=60) as group:
+    print(group.rows(np.arange(2) + 10 * group.rank, [1, 1])[0].tolist())
+"""
+    for rank, (code, output, errors) in enumerate(processes(2, program)):
+        assert code == 0, errors
+        text = f"expected rank {1 - rank} to be there, got: the process group was destroyed"
+        assert output == f"{text}\n{[1 - rank, 11 - rank]}\n"
+
+
+@pytest.mark.slow
 def test_a_process_group_of_torch(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="no torch (pip install torch)")
     text = WORK.format(group=f"{gloo(tmp_path, 3)}\ngroup = rg.ranks.torch_group(timeout=60)", fault="")

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import copy_context
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 import ragged_dialect as rg
 from ragged_dialect.ranks import Group, threads
-from ragged_dialect.ranks.group import Bytes
+from ragged_dialect.ranks.engine import Bytes
 
 Work = Callable[[Group], Any]
 
@@ -32,6 +33,23 @@ def errors_of(size: int, work: Work, timeout: float = 60) -> dict[int, BaseExcep
     with pytest.raises(Exception):  # noqa: PT011 (of which kind, the test says)
         rg.ranks.run(size, watched, timeout)
     return found
+
+
+def linked_engines(size: int) -> list[threads.ThreadEngine]:
+    """Of ranks that are threads of the test."""
+    queues: list[list[threads.Messages]] = [[SimpleQueue() for _ in range(size)] for _ in range(size)]
+    notices: list[threads.Notices] = [SimpleQueue() for _ in range(size)]
+    return [threads.ThreadEngine(rank, queues, notices) for rank in range(size)]
+
+
+def together(size: int, serve: Callable[[int], None]) -> None:
+    """A thread for each rank."""
+    ranks = [threading.Thread(target=serve, args=(rank,), daemon=True) for rank in range(size)]
+    for rank in ranks:
+        rank.start()
+    for rank in ranks:
+        rank.join(50)
+        assert not rank.is_alive()
 
 
 def shuffled(group: Group) -> None:
@@ -118,11 +136,12 @@ def runs_other_ops(group: Group) -> None:
     group.exchange(np.zeros(3, "int64"), one, np.zeros(3, "int64"), one, 8, 7 + (group.rank == 0))
 
 
-def sends_lengths(length: int) -> Work:
+def sends_lengths(length: int, to: int | None = None) -> Work:
     def work(group: Group) -> None:
         one = list(range(group.size + 1))
-        lengths = np.array([length if group.rank == 1 else 0] * group.size)
+        lengths = np.array([length if group.rank == 1 and to in (None, other) else 0 for other in range(group.size)])
         group.exchange(lengths, one, np.empty_like(lengths), one, 8, 7, lengths=True)
+        shuffled(group)
 
     return work
 
@@ -137,6 +156,7 @@ WRONG: list[tuple[Work, str]] = [
     (has_more_rows, "expected 16 bytes of rank 1, got 24"),
     (runs_other_ops, "expected rows of one type and shape, by the same op, got others of rank 0"),
     (sends_lengths(-1), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got -1"),
+    (sends_lengths(-1, to=0), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got -1"),
     (sends_lengths(2**40), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got 1099511627776"),
 ]
 
@@ -322,6 +342,97 @@ def test_a_rank_that_fails_ends_what_it_began(monkeypatch: pytest.MonkeyPatch) -
 
     assert "rank 1 failed: ValueError: no more" in str(errors_of(2, work)[0])
     assert got == {0: [0, 0]}
+
+
+def test_ctrl_c_does_not_wait_for_what_was_begun() -> None:
+    """The other rank is busy until it is told."""
+    stopped = threading.Event()
+
+    def work(group: Group) -> None:
+        one = [0, 1, 2]
+        if group.rank:
+            group.begin(lambda exchange: exchange(np.arange(2), one, np.zeros(2, np.int64), one, 8, 5, False))
+            raise KeyboardInterrupt
+        assert stopped.wait(30)
+        group.rows(np.arange(2), [1, 1])
+
+    errors: dict[int, BaseException] = {}
+    engines = linked_engines(2)
+
+    def serve(rank: int) -> None:
+        try:
+            with Group(engines[rank]) as group:
+                work(group)
+        except BaseException as error:
+            errors[rank] = error
+        if rank:
+            stopped.set()
+
+    together(2, serve)
+    assert isinstance(errors[1], KeyboardInterrupt)
+    assert str(errors[0]) == "rank 1 failed: KeyboardInterrupt: "
+
+
+def test_two_groups_of_one_engine_have_one_order() -> None:
+    """What one began comes before what the other one exchanges, on every rank."""
+    one = [0, 1, 2]
+
+    def work(group: Group) -> None:
+        other = Group(group.engine)
+        for turn in range(20):
+            begun, room = np.zeros(2, np.int64), np.zeros(2, np.int64)
+
+            def late(exchange: Any, turn: int = turn, begun: Any = begun) -> None:
+                time.sleep(0.002 * ((group.rank + turn) % 2))
+                exchange(np.full(2, -turn), one, begun, one, 8, 5, False)
+
+            number = group.begin(late)
+            other.exchange(np.full(2, turn), one, room, one, 8, 5)
+            group.begun.pop(number).result()
+            assert (begun.tolist(), room.tolist()) == ([-turn] * 2, [turn] * 2)
+
+    rg.ranks.run(2, work)
+
+
+def test_exchanges_of_several_threads_are_refused() -> None:
+    """Their order is not that of another rank, which would take the rows of one for those of another one."""
+    inside, over = threading.Event(), threading.Event()
+
+    def work(group: Group) -> None:
+        found: list[BaseException] = []
+
+        def first() -> None:
+            try:
+                group.rows(np.arange(2), [1, 1])
+            except BaseException as error:
+                found.append(error)
+
+        other = threading.Thread(target=first)
+        if group.rank == 0:
+            engine: Any = group.engine
+            fetch = engine.fetch
+
+            def fetched(*arguments: Any) -> None:
+                inside.set()
+                fetch(*arguments)
+
+            engine.fetch = fetched
+            other.start()
+            assert inside.wait(30)
+            try:
+                group.rows(np.arange(2), [1, 1])
+            finally:
+                other.join(30)
+                over.set()
+                assert [str(error).split(":")[0] for error in found] == ["rank 0 failed"]
+        assert over.wait(30)
+        group.rows(np.arange(2), [1, 1])
+
+    errors = errors_of(2, work)
+    text = "expected exchanges of one thread after the other, got one amid that of another thread"
+    assert isinstance(errors[0], rg.ArgumentError)
+    assert str(errors[0]) == text
+    assert str(errors[1]) == f"rank 0 failed: ArgumentError: {text}"
 
 
 def test_a_rank_that_does_not_answer_what_was_begun() -> None:

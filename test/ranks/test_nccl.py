@@ -219,6 +219,34 @@ def test_a_transfer_that_does_not_end(broken: bool, library: Library, monkeypatc
     assert sorted(library.aborted) == [0, 1]
 
 
+def test_a_rank_that_is_stopped_amid_a_transfer(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one waits for no more than what it is told."""
+    send = Communicator.send
+
+    def stopped(self: Communicator, *arguments: int) -> None:
+        if self.rank:
+            raise KeyboardInterrupt
+        send(self, *arguments)
+
+    monkeypatch.setattr(Communicator, "send", stopped)
+    bounds = Array(np.array([0, 1, 2]))
+    found: dict[int, str] = {}
+
+    def work(group: Group) -> None:
+        try:
+            exchange_on_device(Array(np.zeros(2)), bounds, Array(np.zeros(2)), bounds, 2, 8, 4, 0)
+        except BaseException as error:
+            found[group.rank] = f"{type(error).__name__}: {error}"
+            raise
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        linked(2, work)
+    assert time.monotonic() - began < 30
+    assert found == {0: "RankError: rank 1 failed: KeyboardInterrupt: ", 1: "KeyboardInterrupt: "}
+    assert sorted(library.aborted) == [0, 1]
+
+
 def test_who_has_no_nccl(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ArgumentError, match="expected a group that carries lengths, got int"):
         rg.ranks.nccl(3)  # type: ignore[arg-type]

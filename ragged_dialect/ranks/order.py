@@ -1,0 +1,46 @@
+"""The one order of what a rank exchanges by an engine, whichever of its groups does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from contextlib import contextmanager
+from threading import Lock, Thread, current_thread
+
+from ragged_dialect.errors import ArgumentError
+
+
+class Order:
+    """What was begun is done by a thread of its own, one after the other; everything else comes behind that."""
+
+    def __init__(self) -> None:
+        self._last: Future[object] | None = None
+        self._worker: ThreadPoolExecutor | None = None
+        self._own_thread: Thread | None = None
+        self._busy = Lock()
+
+    def begin(self, work: Callable[[], object], name: str) -> Future[object]:
+        """Do something while the caller goes on, by a thread with this name."""
+        self._worker = self._worker or ThreadPoolExecutor(1, name, initializer=self._mark_own_thread)
+        self._last = self._worker.submit(work)
+        return self._last
+
+    def settle(self) -> None:
+        """Let what was begun end, as it may: it waits for nothing that the caller does."""
+        if self._last is not None and current_thread() is not self._own_thread:
+            wait_for([self._last])
+
+    @contextmanager
+    def turn(self) -> Generator[None]:
+        """Of one exchange. ArgumentError amid one of another thread: which of them is the first is not the same on
+        every rank, and one would take what the other one is sent."""
+        if not self._busy.acquire(blocking=False):
+            raise ArgumentError("expected exchanges of one thread after the other, got one amid that of another thread")
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def _mark_own_thread(self) -> None:
+        self._own_thread = current_thread()
