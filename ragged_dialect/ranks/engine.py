@@ -6,13 +6,13 @@ import atexit
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragged_dialect.lazy import cached_property
 from ragged_dialect.ranks.order import Order
 
 T = TypeVar("T")

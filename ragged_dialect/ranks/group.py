@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ragged_dialect.errors import ArgumentError, RankError, told
 from ragged_dialect.ranks.engine import TEXT, Bytes, DeviceArray, Engine, Link, Told, wait_until
+from ragged_dialect.ranks.order import Order
 
 Words: TypeAlias = NDArray[np.int64]
 Exchange: TypeAlias = (
@@ -65,11 +66,12 @@ class Group:
         if not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"expected a timeout in (0, {_LONGEST:g}] seconds, got {timeout!r}")
         self.engine = engine
+        self._order: Order | None = None
         self.link = link
         """What carries rows between devices, where there is such."""
         self._timeout = timeout
         if engine is not None:
-            self.rank, self.size = engine.rank, engine.size
+            self.rank, self.size, self._order = engine.rank, engine.size, engine.order
         self._count = 0
         self._entered: list[Token[Group]] = []
         self.begun: dict[int, Future[object]] = {}
@@ -119,7 +121,7 @@ class Group:
         """An exchange that ends halfway, by whatever exception, has failed on every rank: of the next one nobody could
         tell what is still under way."""
         try:
-            with nullcontext() if self.engine is None else self.engine.order.turn():
+            with self._order.turn() if self._order else nullcontext():
                 yield
         except Told as error:
             raise self._failed(str(error)) from None
@@ -223,12 +225,12 @@ class Group:
         """Do some exchanges while the caller goes on, after those that were begun before; the number is that of their
         outcome in `begun`. Where an engine takes calls of one thread only, the caller does them."""
         self._turns += 1
-        if self.engine is None or not self.engine.background:
+        if self.engine is None or self._order is None or not self.engine.background:
             done = Future[object]()
             done.set_result(work(self.exchange))
             self.begun[self._turns] = done
         else:
-            begun = self.engine.order.begin(partial(work, self.exchange), f"exchanges of rank {self.rank}")
+            begun = self._order.begin(partial(work, self.exchange), f"exchanges of rank {self.rank}")
             self.begun[self._turns] = begun
         return self._turns
 
@@ -238,8 +240,8 @@ class Group:
             raise ArgumentError(f"expected a leading extent of {self.size}, the number of ranks, got {count}")
 
     def _settle(self) -> None:
-        if self.engine is not None:
-            self.engine.order.settle()
+        if self._order is not None:
+            self._order.settle()
 
     def _check_lengths(self, lengths: Words, receives: Sequence[int]) -> None:
         """Lengths of other ranks are data like any other, which may be right on those."""
