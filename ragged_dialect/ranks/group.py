@@ -113,7 +113,7 @@ class Group:
         self.engine.fail(f"rank {self.rank} failed: {text}")
         self._settle()  # what was begun ends at once then
         for other in self._others():
-            with suppress(RankError):  # of a rank that is gone already
+            with suppress(RankError, Told):  # of a rank that is gone already
                 self.engine.tell(other, self.engine.failure.encode(errors="replace")[:TEXT])
 
     @contextmanager

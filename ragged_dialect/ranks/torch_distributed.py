@@ -37,7 +37,7 @@ class _ProcessGroup(Engine):
         """Parts of rows that come: where they belong, and where they are written."""
         self._told: list[Work] = []
         self._notices: list[tuple[Bytes, Work]] = []
-        with _errors("ranks"):
+        with self._errors("ranks"):
             for other in range(self.size):
                 if other != self.rank:
                     notice = np.zeros(TEXT + 1, np.uint8)
@@ -45,7 +45,7 @@ class _ProcessGroup(Engine):
         self._waiter = Waiter()
 
     def post(self, rank: int, data: Bytes) -> None:
-        with _errors(f"rank {rank}"):
+        with self._errors(f"rank {rank}"):
             self._sent.append((rank, self._send(rank, np.array([len(data)]).view(np.uint8), TAG)))
             for at in range(0, len(data), _PART):
                 self._sent.append((rank, self._send(rank, data[at : at + _PART], TAG)))
@@ -53,7 +53,7 @@ class _ProcessGroup(Engine):
     def tell(self, rank: int, text: bytes) -> None:
         notice = np.zeros(TEXT + 1, np.uint8)
         notice[: len(text)], notice[TEXT] = np.frombuffer(text, np.uint8), 1
-        with _errors(f"rank {rank}"):
+        with self._errors(f"rank {rank}"):
             self._told.append(self._send(rank, notice, NOTICE_TAG))
 
     def notice(self) -> str:
@@ -61,7 +61,7 @@ class _ProcessGroup(Engine):
         return next((text.tobytes().rstrip(b"\0").decode(errors="replace") for text in told), "")
 
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
-        with _errors(f"rank {rank}"):
+        with self._errors(f"rank {rank}"):
             count = np.empty(1, np.int64)
             self._ask(rank, count.view(np.uint8))
             self._take(rank, deadline)
@@ -76,7 +76,7 @@ class _ProcessGroup(Engine):
 
     def flush(self, deadline: float) -> None:
         for rank, work in self._sent:
-            with _errors(f"rank {rank}"):
+            with self._errors(f"rank {rank}"):
                 self._wait(rank, work, deadline)
         self._sent = []
 
@@ -121,15 +121,15 @@ class _ProcessGroup(Engine):
     def _wait(self, rank: int, work: Work, deadline: float) -> None:
         self._awaited, self._look_at = rank, time.monotonic() + _LOOK
         if (error := self.next_of(self._waiter.begin(work), deadline)) is not None:
-            raise super().trouble() or error  # of one that told why before it went
+            raise error
 
-
-@contextmanager
-def _errors(who: str) -> Generator[None]:
-    try:
-        yield
-    except (RuntimeError, ValueError) as error:  # of torch
-        raise RankError(f"expected {who} to be there, got: {error}") from error
+    @contextmanager
+    def _errors(self, who: str) -> Generator[None]:
+        try:
+            yield
+        except (RuntimeError, ValueError) as error:  # of torch
+            said = super().trouble()  # of one that told why before it went
+            raise said or RankError(f"expected {who} to be there, got: {error}") from error
 
 
 _ENGINES: WeakKeyDictionary[object, _ProcessGroup] = WeakKeyDictionary()

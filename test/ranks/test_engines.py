@@ -316,7 +316,7 @@ def test_a_rank_of_mpi_that_is_stopped_among_large_rows(size: int, delay: float)
 
 @pytest.mark.slow
 def test_ctrl_c_of_a_rank_of_gloo_that_waits(tmp_path: Path) -> None:
-    """For one that does something else until the first one is gone."""
+    """For one that does something else until the first one is gone, and says why it went all the same."""
     pytest.importorskip("torch", reason="no torch (pip install torch)")
     program = f"""
 import os, signal, sys, threading, time
@@ -332,6 +332,7 @@ try:
             threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         while group.rank == 0 and not os.path.exists(over):
             time.sleep(0.01)
+        time.sleep(2 * (group.rank == 0))  # the other one is gone, and what it told is there
         group.rows(np.arange(2), [1, 1])
 except (Exception, KeyboardInterrupt) as error:
     open(over, "w").close()
