@@ -87,7 +87,7 @@ assert error < 1e-5
 
 # %%
 router, *rest = weights
-assert np.array_equal(rg.nn.moe(tokens, tokens @ router, *rest, k=CHOICES), found)
+np.testing.assert_allclose(rg.nn.moe(tokens, tokens @ router, *rest, k=CHOICES), found, rtol=1e-5, atol=1e-5)
 
 # %% [markdown]
 # ## It trains

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
@@ -35,6 +35,9 @@ from ragged_dialect.passes.base import PassFailure
 
 STEP = DEVICE.contract_step
 """How far a step goes along what is summed."""
+
+LEVEL = 32
+"""Steps after which a long sum is added to a total: of a million numbers both have about as many terms."""
 
 
 def fits(forall: ir.Operation) -> bool:
@@ -84,7 +87,7 @@ class Shape:
             for across in (4, 2, 1)
             for down in (min(warps // across, max(2, 4 // across)),)
             for high in (64, 32, 16)
-            if down and across < 2 * needed and down * high <= DEVICE.contract_rows
+            if across < 2 * needed and down * high <= DEVICE.contract_rows // (2 if is_long(product, found) else 1)
         )
         return next(shape for shape in shapes if shape.stages(element_of(product)) > 1)
 
@@ -108,6 +111,15 @@ class Shape:
         sizes = ((self.rows, STEP), (STEP, self.columns))
         room = DEVICE.shared_bytes // sum(Tile.bytes_of(*size, element, swizzled=True) for size in sizes)
         return min(room, DEVICE.contract_stages)
+
+
+def is_long(product: GenericOp, found: Contraction) -> bool:
+    """Whether a sum may be of any length, as over the rows of a component: it is added up in two levels."""
+    return product.static_extent(found.roles.k) is None
+
+
+def _added(sums: list[ir.Value], others: list[ir.Value]) -> list[ir.Value]:
+    return [arith.addf(a, b) for a, b in zip(sums, others, strict=True)]
 
 
 def element_of(product: GenericOp) -> ir.Type:
@@ -209,11 +221,19 @@ class _ContractKernel:
             for part in parts:
                 part.copy(stage, build.mul(number, build.value(STEP)), thread)
 
-        def step(stage: ir.Value, _: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
-            return self._multiplied(parts, stage, corner, sums)
+        def step(stage: ir.Value, number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
+            made, totals = self._multiplied(parts, stage, corner, state[: len(starts)]), state[len(starts) :]
+            if not totals:
+                return made
+            ends = build.equal(arith.remui(number, build.value(LEVEL)), LEVEL - 1)
+            return flow.choose(ends, lambda: [*zeros, *_added(made, totals)], lambda: [*made, *totals], types)
 
-        inits = [first] * (self.shape.high // fragments.M * (self.shape.wide // fragments.N) * 4)
-        return in_stages(stages, build.ceildiv(summed, STEP), inits, copy, step)
+        starts = [first] * (self.shape.high // fragments.M * (self.shape.wide // fragments.N) * 4)
+        zeros = [build.constant(first.type, 0.0)] * len(starts)
+        inits = [*zeros, *starts] if is_long(GenericOp(self.found.product), self.found) else starts
+        types = [x.type for x in inits]
+        found = in_stages(stages, build.ceildiv(summed, STEP), inits, copy, step)
+        return found if len(found) == len(starts) else _added(found[: len(starts)], found[len(starts) :])
 
     def _multiplied(
         self, parts: list[Staged], stage: ir.Value, corner: tuple[ir.Value, Mixed, Mixed], sums: list[ir.Value]
