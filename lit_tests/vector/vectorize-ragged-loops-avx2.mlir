@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --vectorize-ragged-loops=isa=avx2 --canonicalize --cse | FileCheck %s
 
-// Masked stores are costly: whole vectors have none, and what is left is one with a mask. Masked loads are not.
+// Masked stores are costly: whole vectors have none, and what is left has a mask, a register at a time. Masked loads are not.
 
 // CHECK-LABEL: func.func @stored
 // CHECK-SAME: %[[N:[^:]*]]: index)
@@ -8,7 +8,7 @@
 // CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c32
 // CHECK: vector.load
 // CHECK: vector.store
-// CHECK: scf.for %{{.*}} = %[[END]] to %[[N]] step %c32
+// CHECK: scf.for %{{.*}} = %[[END]] to %[[N]] step %c8
 // CHECK: vector.maskedload
 // CHECK: vector.maskedstore
 func.func @stored(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index) {

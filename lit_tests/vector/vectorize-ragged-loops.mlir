@@ -222,12 +222,10 @@ func.func @fill(%x: f128, %y: memref<8xf128>) {
 // What a vector needs rarely is a call behind a branch, for the lanes that have an iteration, 16 at a time.
 
 // CHECK-LABEL: func.func @guarded
-// CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
-// CHECK: %[[MASK:.*]] = vector.create_mask %{{.*}} : vector<64xi1>
-// CHECK: %[[X:.*]] = vector.maskedload %{{.*}}[%[[I]]], %[[MASK]]
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[END:.*]] step %c64 {
+// CHECK: %[[X:.*]] = vector.load %{{.*}}[%[[I]]]
 // CHECK: %[[USUAL:.*]] = arith.cmpf olt, %[[X]]
-// CHECK: %[[OTHER:.*]] = arith.xori %[[USUAL]]
-// CHECK: %[[RARE:.*]] = arith.andi %[[OTHER]], %[[MASK]] : vector<64xi1>
+// CHECK: %[[RARE:.*]] = arith.xori %[[USUAL]]
 // CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[RARE]] : vector<64xi1> into i1
 // CHECK: %[[R:.*]] = scf.if %[[ANY]] -> (vector<64xf32>) {
 // CHECK: %[[LOW:.*]] = vector.extract_strided_slice %[[X]] {offsets = [0], sizes = [16]
@@ -235,7 +233,14 @@ func.func @fill(%x: f128, %y: memref<8xf128>) {
 // CHECK: llvm.call @rare_v16
 // CHECK: arith.select %[[RARE]]
 // CHECK: } else {
-// CHECK: vector.maskedstore %{{.*}}[%[[I]]], %[[MASK]], %[[R]]
+// CHECK: vector.store %[[R]], %{{.*}}[%[[I]]]
+// CHECK: scf.for %[[J:.*]] = %[[END]] to %{{.*}} step %c16 {
+// CHECK: %[[MASK:.*]] = vector.create_mask %{{.*}} : vector<16xi1>
+// CHECK: %[[Y:.*]] = vector.maskedload %{{.*}}[%[[J]]], %[[MASK]]
+// CHECK: %[[OTHER:.*]] = arith.xori
+// CHECK: %[[LEFT:.*]] = arith.andi %[[OTHER]], %[[MASK]] : vector<16xi1>
+// CHECK: llvm.call @rare_v16(%[[Y]], %[[LEFT]])
+// CHECK: vector.maskedstore %{{.*}}[%[[J]]], %[[MASK]]
 llvm.func @rare(f32) -> f32
 llvm.func @rare_v16(vector<16xf32>, vector<16xi1>) -> vector<16xf32>
 func.func @guarded(%x: memref<?xf32>, %n: index) -> memref<?xf32> {

@@ -13,24 +13,26 @@ _LIGHT = 8
 @dataclass(frozen=True)
 class Registers:
     """Vector registers: their bytes, of which widths in bytes elements can be masked in memory, and of which those of
-    a mask can be stored side by side. Where elements cannot, code for that is a branch per lane. Where masks have no
-    registers of their own, masked stores are `costly`: 18 cycles and more on some processors (AMD's)."""
+    a mask can be stored side by side. Where elements cannot, code for that is a branch per lane."""
 
     bytes: int
     masked: tuple[int, ...]
     packed: tuple[int, ...] = ()
-    costly: bool = False
+
+    def least(self, widest: int) -> int:
+        """Elements of one register, of which the widest type has some bytes."""
+        return max(self.bytes // widest, 2)
 
     def lanes(self, widest: int, ops: int) -> int:
         """Elements to do at a time, of which the widest type has some bytes. A sum has a latency of four cycles
         and a load of more: a light body has four registers in flight. A heavy one keeps its registers busy."""
-        return max(self.bytes // widest, 2) * (4 if ops <= _LIGHT else 2)
+        return self.least(widest) * (4 if ops <= _LIGHT else 2)
 
 
 REGISTERS = {
     "none": None,
     "sse": Registers(16, ()),
-    "avx2": Registers(32, (4, 8), costly=True),
+    "avx2": Registers(32, (4, 8)),
     "avx512": Registers(64, (1, 2, 4, 8), (4, 8)),
 }
 """By the names that `expand-ragged-math` has for them."""
