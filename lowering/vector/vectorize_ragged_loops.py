@@ -35,9 +35,10 @@ class VectorizeRaggedLoops(RaggedPass):
 
     Sums are kept in registers, and how they are grouped depends on the number of iterations only. Rows are
     rarely a multiple of a vector: their end is masked where the processor masks accesses of all the widths, a register
-    at a time if it is stored, and is left to the loop as it was elsewhere. `isa` is that of expand-ragged-math. Loops with other loops in
-    them, that LLVM makes copies or fills of, or whose iterations are not independent stay as they are; with
-    `report` each has an attribute that says why. Preconditions: linalg ops are loops; before convert-vector-to-llvm.
+    at a time if it is stored, and is left to the loop as it was elsewhere. `isa` is that of expand-ragged-math. Loops
+    with other loops in them, that LLVM makes copies or fills of, or whose iterations are not independent stay as they
+    are; with `report` each has an attribute that says why. Preconditions: linalg ops are loops; before
+    convert-vector-to-llvm.
     """
 
     name: ClassVar[str] = "vectorize-ragged-loops"
