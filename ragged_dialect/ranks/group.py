@@ -112,9 +112,16 @@ class Group:
             return
         self.engine.fail(f"rank {self.rank} failed: {text}")
         self._settle()  # what was begun ends at once then
+        stopped: BaseException | None = None
         for other in self._others():
-            with suppress(RankError, Told):  # of a rank that is gone already
+            try:
                 self.engine.tell(other, self.engine.failure.encode(errors="replace")[:TEXT])
+            except (RankError, Told):  # of a rank that is gone already
+                pass
+            except BaseException as error:  # a second Ctrl-C: the others are told first
+                stopped = error
+        if stopped is not None:
+            raise stopped
 
     @contextmanager
     def _all_or_none(self) -> Generator[None]:
@@ -134,7 +141,10 @@ class Group:
         """The first `counts[0]` rows to rank 0, the next `counts[1]` to rank 1, and so on: those that came, by rank,
         and how many came from each. Rows are of one size on all ranks. ArgumentError for counts that are not those of
         all rows; RankError."""
-        rows = np.asarray(rows)
+        try:
+            rows = np.asarray(rows)
+        except (ValueError, RuntimeError) as error:  # RuntimeError of torch, and ours
+            raise error if isinstance(error, ArgumentError) else ArgumentError(f"expected rows, got: {error}") from None
         if rows.ndim == 0 or rows.dtype.hasobject or rows.dtype.kind == "T":
             raise ArgumentError(f"expected rows of numbers, got {rows.dtype} of rank {rows.ndim}")
         try:

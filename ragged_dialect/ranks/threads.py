@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
-from ragged_dialect.errors import ArgumentError, RankError
+from ragged_dialect.errors import ArgumentError, RankError, told
 from ragged_dialect.ranks.engine import Bytes, Engine
 from ragged_dialect.ranks.group import TIMEOUT, Group
 
@@ -72,8 +72,13 @@ def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> 
     threads = [threading.Thread(target=serve, args=(rank,), name=f"rank {rank}", daemon=True) for rank in range(size)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException as error:  # Ctrl-C
+        for notice in notices:
+            notice.put(f"all ranks were stopped: {told(error)}")
+        raise
     if errors:
         raise min(errors, key=lambda error: isinstance(error, RankError))
     return [results[rank] for rank in range(size)]

@@ -240,6 +240,11 @@ def test_a_rank_that_does_not_answer() -> None:
     assert str(errors[1]) == "expected rank 0 to answer within 0.3 s, got nothing"
 
 
+class Untaken:
+    def __array__(self, *_: object, **__: object) -> Any:
+        raise ValueError("of no array")
+
+
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: rg.ranks.run(0, shuffled), "expected at least 1 rank, got 0"),
     (lambda: rg.ranks.run(2, shuffled, timeout=0), "expected a timeout in (0, 1e+08] seconds, got 0"),
@@ -248,6 +253,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Group().rows(np.arange(3), [1.5, 1.5]), "expected integers as counts, got [1.5, 1.5]"),
     (lambda: Group().rows(np.array(3), [1]), "expected rows of numbers, got int64 of rank 0"),
     (lambda: Group().rows(np.array([None]), [1]), "expected rows of numbers, got object of rank 1"),
+    (lambda: Group().rows(Untaken(), [1]), "expected rows, got: of no array"),
     (lambda: Group().rows(np.arange(3), [2]), "expected 1 counts with sum 3, got [2]"),
     (lambda: Group().rows(np.arange(3), [4, -1]), "expected 1 counts with sum 3, got [4, -1]"),
     (lambda: rg.ranks.mpi(3), "expected a communicator of mpi4py, got int"),
@@ -450,3 +456,46 @@ def test_a_rank_that_does_not_answer_what_was_begun() -> None:
             leave.set()
 
     assert "expected rank 1 to answer within 0.2 s, got nothing" in str(errors_of(2, work, 0.2)[0])
+
+
+def test_ctrl_c_of_ranks_that_are_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are told so: what one of them began is waited for when the process ends."""
+    said: SimpleQueue[str] = SimpleQueue()
+
+    def work(group: Group) -> None:
+        if group.rank:
+            time.sleep(20)
+        try:
+            group.rows(np.arange(2), [1, 1])
+        except rg.RankError as error:
+            said.put(str(error))
+
+    def interrupted(self: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            rg.ranks.run(2, work)
+    assert said.get(timeout=10) == "all ranks were stopped: KeyboardInterrupt: "
+
+
+def test_a_second_ctrl_c_while_others_are_told() -> None:
+    def work(group: Group) -> None:
+        engine: Any = group.engine
+        tell, others = engine.tell, [1, 2]
+
+        def interrupted(rank: int, text: bytes) -> None:
+            tell(rank, text)
+            if others.pop() == 2:
+                raise KeyboardInterrupt
+
+        if group.rank == 0:
+            engine.tell = interrupted
+            with pytest.raises(KeyboardInterrupt):
+                group.fail("stopped")
+        else:
+            group.rows(np.arange(3), [1, 1, 1])
+
+    errors = errors_of(3, work, 10)
+    assert {rank: str(error) for rank, error in errors.items()} == dict.fromkeys([1, 2], "rank 0 failed: stopped")
