@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -90,12 +89,7 @@ class Engine(ABC):
 
     def fail(self, text: str) -> None:
         """The group failed: nothing is sent or taken any more, but for what it takes that the process ends well."""
-        if not self.failure:
-            atexit.register(self.end)
         self.failure = text
-
-    def end(self) -> None:
-        """What a process whose group failed does before it ends, in some seconds at most."""
 
     def wait(self, is_over: Check, deadline: float) -> None:
         """Until it is: the one way in which a rank waits for others. TimeoutError, Told, RankError."""

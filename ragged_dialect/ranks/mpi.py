@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import time
 from collections.abc import Generator
@@ -23,6 +24,9 @@ _SPIN = 1e-3
 """Seconds a rank asks again at once before it begins to sleep between questions: messages take microseconds, and other
 ranks on the same cores have to run."""
 _NAP = 5e-5
+_SOON = 1.0
+"""Seconds that a rank that fails waits until others have what it sent: a network may move nothing of a rank that does
+not call MPI, what is told is behind large rows, and who takes those is not free before they are there."""
 _LAST = 5.0
 """Seconds that a rank of a group that failed waits for the others when its process ends."""
 
@@ -41,6 +45,8 @@ class _Mpi(Engine):
 
     def tell(self, rank: int, text: bytes) -> None:
         self.post(rank, np.frombuffer(text, np.uint8), NOTICE_TAG)
+        with self._errors(), suppress(TimeoutError):
+            wait_until(_patient(lambda: self._mpi.Request.Testall(self._sent)), self._soon)
 
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
         for at in range(0, len(into), _CHUNK):
@@ -66,7 +72,13 @@ class _Mpi(Engine):
         text = self._next(NOTICE_TAG)
         return "" if text is None else text.tobytes().decode(errors="replace")
 
-    def end(self) -> None:
+    def fail(self, text: str) -> None:
+        if not self.failure:
+            self._soon = time.monotonic() + _SOON
+            atexit.register(self._end)
+        super().fail(text)
+
+    def _end(self) -> None:
         """Take what nobody took: MPICH calls it an error that messages are under way when the program ends."""
         deadline = time.monotonic() + _LAST
         with suppress(self._mpi.Exception, TimeoutError):

@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary, finalize, ref
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError, MissingPackageError, RankError
-from ragged_dialect.ranks.engine import NOTICE_TAG, TAG, TEXT, Bytes, Engine
+from ragged_dialect.ranks.engine import NOTICE_TAG, TAG, TEXT, Bytes, Check, Engine, Told
 from ragged_dialect.ranks.group import TIMEOUT, Group
 from ragged_dialect.ranks.torch_waiter import Waiter, Work
 
@@ -32,23 +32,26 @@ class _ProcessGroup(Engine):
         self._torch, self._group = torch, ref(group)
         self._distributed = torch.distributed
         self.rank, self.size = self._distributed.get_rank(group), self._distributed.get_world_size(group)
-        self._sent: list[tuple[int, Work]] = []
+        self._others = [other for other in range(self.size) if other != self.rank]
+        self._awaited = self._others
+        """Ranks that have to be there."""
+        self._sent: dict[int, list[Work]] = {other: [] for other in self._others}
         self._asked: deque[tuple[Bytes, Bytes, Work]] = deque()
         """Parts of rows that come: where they belong, and where they are written."""
         self._told: list[Work] = []
         self._notices: list[tuple[Bytes, Work]] = []
         with self._errors("ranks"):
-            for other in range(self.size):
-                if other != self.rank:
-                    notice = np.zeros(TEXT + 1, np.uint8)
-                    self._notices.append((notice, self._receive(other, notice, NOTICE_TAG)))
+            for other in self._others:
+                notice = np.zeros(TEXT + 1, np.uint8)
+                self._notices.append((notice, self._receive(other, notice, NOTICE_TAG)))
         self._waiter = Waiter()
+        finalize(group, self._waiter.end, self._told)  # and where the process ends
 
     def post(self, rank: int, data: Bytes) -> None:
         with self._errors(f"rank {rank}"):
-            self._sent.append((rank, self._send(rank, np.array([len(data)]).view(np.uint8), TAG)))
+            self._sent[rank].append(self._send(rank, np.array([len(data)]).view(np.uint8), TAG))
             for at in range(0, len(data), _PART):
-                self._sent.append((rank, self._send(rank, data[at : at + _PART], TAG)))
+                self._sent[rank].append(self._send(rank, data[at : at + _PART], TAG))
 
     def tell(self, rank: int, text: bytes) -> None:
         notice = np.zeros(TEXT + 1, np.uint8)
@@ -75,10 +78,14 @@ class _ProcessGroup(Engine):
                 self._take(rank, deadline)
 
     def flush(self, deadline: float) -> None:
-        for rank, work in self._sent:
+        for rank, works in self._sent.items():
             with self._errors(f"rank {rank}"):
-                self._wait(rank, work, deadline)
-        self._sent = []
+                self._wait_for(rank, works, deadline)
+            works.clear()  # the waiter has this list, too
+
+    def wait(self, is_over: Check, deadline: float) -> None:
+        self._look_at = time.monotonic() + _LOOK
+        super().wait(is_over, deadline)
 
     def trouble(self) -> Exception | None:
         """gloo does not tell of a rank that went amid a message, but where one asks it for something else."""
@@ -86,13 +93,12 @@ class _ProcessGroup(Engine):
             return heard
         self._look_at = time.monotonic() + _LOOK
         try:
-            self._receive(self._awaited, np.empty(1, np.uint8), _LOOK_TAG)
-        except (RuntimeError, ValueError) as error:
+            for rank in self._awaited:
+                with self._errors(f"rank {rank}"):
+                    self._receive(rank, np.empty(1, np.uint8), _LOOK_TAG)
+        except (RankError, Told) as error:
             return error
         return None
-
-    def end(self) -> None:
-        self._waiter.end(self._told)
 
     def _ask(self, rank: int, part: Bytes) -> None:
         room = np.empty_like(part)
@@ -100,7 +106,7 @@ class _ProcessGroup(Engine):
 
     def _take(self, rank: int, deadline: float) -> None:
         part, room, work = self._asked[0]  # which stays where it does not come: torch reads to the end of a message
-        self._wait(rank, work, deadline)
+        self._wait_for(rank, [work], deadline)
         part[:] = room
         self._asked.popleft()
 
@@ -118,15 +124,21 @@ class _ProcessGroup(Engine):
         tensor = self._torch.from_numpy(into)
         return self._distributed.irecv(tensor, group=self._here(), group_src=rank, tag=tag)
 
-    def _wait(self, rank: int, work: Work, deadline: float) -> None:
-        self._awaited, self._look_at = rank, time.monotonic() + _LOOK
-        if (error := self.next_of(self._waiter.begin(work), deadline)) is not None:
+    def _wait_for(self, rank: int, works: list[Work], deadline: float) -> None:
+        self._awaited = [rank]
+        try:
+            error = self.next_of(self._waiter.begin(works), deadline)
+        finally:
+            self._awaited = self._others
+        if error is not None:
             raise error
 
     @contextmanager
     def _errors(self, who: str) -> Generator[None]:
         try:
             yield
+        except RankError:
+            raise
         except (RuntimeError, ValueError) as error:  # of torch
             said = super().trouble()  # of one that told why before it went
             raise said or RankError(f"expected {who} to be there, got: {error}") from error

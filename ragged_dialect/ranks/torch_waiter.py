@@ -9,57 +9,59 @@ from contextlib import suppress
 from datetime import timedelta
 from queue import SimpleQueue
 from typing import Any, TypeAlias
-from weakref import finalize
 
 Work: TypeAlias = Any
 """torch's handle of a message; what is sent is lost where its handle is."""
 Outcome: TypeAlias = "SimpleQueue[RuntimeError | None]"
 """What torch says when a wait is over."""
-Waits: TypeAlias = "SimpleQueue[tuple[Work, Outcome] | None]"
+Waits: TypeAlias = "SimpleQueue[tuple[Sequence[Work], Outcome] | None]"
 
 _LONG = timedelta(seconds=1e8)
 _LAST, _NONE = timedelta(seconds=1), timedelta(milliseconds=1)
 
 
 class Waiter:
-    """One wait at a time, until a message is under way, or there."""
+    """One wait at a time, until messages are under way, or there."""
 
     def __init__(self) -> None:
         self._waits: Waits = SimpleQueue()
-        self._work: Work = None
+        self._works: Sequence[Work] = ()
         self._thread = threading.Thread(target=_serve, args=(self._waits,), daemon=True, name="waits for gloo")
         self._thread.start()
-        finalize(self, self._waits.put, None)
 
-    def begin(self, work: Work) -> Outcome:
+    def begin(self, works: Sequence[Work]) -> Outcome:
         outcome: Outcome = SimpleQueue()
-        self._work = work
-        self._waits.put((work, outcome))
+        self._works = works
+        self._waits.put((works, outcome))
         return outcome
 
     def end(self, told: Sequence[Work]) -> None:
-        """When the process ends: let what was told go, and end a wait that nobody waits for any more. A thread that
-        comes back of one while Python ends is a crash."""
+        """When the process group is gone, or the process ends: let what was told go, and end a wait that nobody waits
+        for any more. A thread that comes back of one while Python ends is a crash."""
         for work in told:
             with suppress(RuntimeError):
                 work.wait(_LAST)
         self._waits.put(None)
+        if threading.current_thread() is self._thread:  # in which garbage was collected
+            return
         self._thread.join(_LAST.total_seconds())
         if self._thread.is_alive():
-            with suppress(RuntimeError):
-                self._work.wait(_NONE)
+            for work in self._works:
+                with suppress(RuntimeError):
+                    work.wait(_NONE)
             self._thread.join(_LAST.total_seconds())
 
 
 def _serve(waits: Waits) -> None:
     while (asked := waits.get()) is not None:
-        work, outcome = asked
-        outcome.put(_wait(work))
-        del asked, work, outcome  # and what they hold
+        works, outcome = asked
+        outcome.put(_wait(works))
+        del asked, works, outcome  # and what they hold
 
 
-def _wait(work: Work) -> RuntimeError | None:
+def _wait(works: Sequence[Work]) -> RuntimeError | None:
     try:
-        work.wait(_LONG)
+        for work in works:
+            work.wait(_LONG)
     except RuntimeError as error:
         return error

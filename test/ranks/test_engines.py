@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -35,14 +36,15 @@ os.write(1, f"done {{group.rank}}\n".encode())
 MPI = "group = rg.ranks.mpi(timeout=60)"
 
 
-def mpiexec(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+def mpiexec(size: int, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A program on some ranks."""
     pytest.importorskip("mpi4py", reason="no mpi4py (pip install mpi4py mpich)")
     found = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}") or shutil.which("mpiexec")
     if found is None:
         pytest.skip("no mpiexec (pip install mpich)")
     command = [found, "-n", str(size), sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, cwd=ROOT, check=False)
+    env = os.environ | environment
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, cwd=ROOT, check=False, env=env)
 
 
 @pytest.mark.slow
@@ -341,6 +343,124 @@ except (Exception, KeyboardInterrupt) as error:
     found = processes(2, program)
     assert [code for code, _, _ in found] == [0, 0], found
     assert [output for _, output, _ in found] == [f"RankError {STOPPED}\n", "KeyboardInterrupt \n"]
+
+
+@pytest.mark.slow
+def test_a_rank_of_mpi_that_is_stopped_and_goes_on() -> None:
+    """It is not in MPI any more, which would push what it sent: others are told all the same, and free."""
+    program = """
+import os, sys, time
+import numpy as np
+import ragged_dialect as rg
+group = rg.ranks.mpi(timeout=60)
+fetch, calls = group.engine.fetch, []
+def stopped(*arguments):
+    calls.append(arguments)
+    if len(calls) == 3:  # rows are under way
+        time.sleep(0.3)
+        raise KeyboardInterrupt
+    fetch(*arguments)
+if group.rank:
+    group.engine.fetch = stopped
+rows, one = np.zeros((2, 2**24), "uint8"), [0, 1, 2]
+started = time.monotonic()
+try:
+    with group:
+        group.exchange(rows, one, np.empty_like(rows), one, rows.shape[1], 5)
+except (rg.RankError, KeyboardInterrupt):
+    os.write(1, f"{group.rank} {time.monotonic() - started < 7}\\n".encode())
+time.sleep(10 * group.rank)
+"""
+    done = mpiexec(2, "-c", program, MPIR_CVAR_NOLOCAL="1")  # over the network
+    assert "0 True" in done.stdout, done
+    assert "1 True" in done.stdout, done
+
+
+WAITS_AS_NCCL = r"""
+import os, sys, time
+import numpy as np
+import ragged_dialect as rg
+{start}
+from ragged_dialect.ranks.engine import Link
+class Slow(Link):
+    def carry(self, send, out, receive, own, wait):
+        if group.rank == 1:
+            os._exit(3)
+        over = time.monotonic() + (60 if group.size > 1 else 0.1)
+        wait(lambda: time.sleep(1e-3) or time.monotonic() > over)
+group = rg.ranks.Group(rg.ranks.torch_group().engine, 60, Slow())
+one = list(range(group.size + 1))
+rows = np.arange(group.size)
+try:
+    with group:
+        group.exchange_on_device(rows, one, rows, one, 8, 5)
+    print("fine")
+except rg.RankError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 3])
+def test_ranks_of_gloo_that_wait_for_something_else(tmp_path: Path, size: int) -> None:
+    """For a transfer of NCCL: a rank that is gone is noticed then, too."""
+    pytest.importorskip("torch", reason="no torch (pip install torch)")
+    found = processes(size, WAITS_AS_NCCL.format(start=gloo(tmp_path, size)))
+    said = [output for code, output, _ in found if code == 0]
+    assert len(said) == size - (size > 1), found
+    assert all("expected rank 1 to be there, got: " in line if size > 1 else line == "fine\n" for line in said), said
+
+
+@pytest.mark.slow
+def test_process_groups_that_fail_again_and_again_leave_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="no torch (pip install torch)")
+    program = f"""
+import gc, os, sys
+import numpy as np
+import ragged_dialect as rg
+{gloo(tmp_path, 2)}
+found = []
+for turn in range(3):
+    made = distributed.new_group()
+    try:
+        with rg.ranks.torch_group(made) as group:
+            if group.rank:
+                raise KeyboardInterrupt
+            group.rows(np.arange(2), [1, 1])
+    except (rg.RankError, KeyboardInterrupt):
+        pass
+    distributed.barrier()
+    distributed.destroy_process_group(made)
+    del made, group
+    gc.collect()
+    found.append([len(os.listdir("/proc/self/" + name)) for name in ("fd", "task")])
+print(found[0] == found[2], found)
+"""
+    for code, output, errors in processes(2, program):
+        assert code == 0, errors
+        assert output.startswith("True"), output
+
+
+@pytest.mark.slow
+def test_messages_of_gloo_of_other_sizes(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="no torch (pip install torch)")
+    program = f"""
+import sys, time
+import numpy as np
+import ragged_dialect as rg
+{gloo(tmp_path, 2)}
+engine = rg.ranks.torch_group().engine
+if engine.rank == 0:
+    engine.post(1, np.zeros(4, "uint8"))
+    distributed.barrier()
+else:
+    try:
+        engine.fetch(0, np.zeros(8, "uint8"), time.monotonic() + 60)
+    except rg.RankError as error:
+        print(error)
+    distributed.barrier()
+"""
+    assert processes(2, program)[1][1] == "expected 8 bytes of rank 0, got 4\n"
 
 
 def gloo(path: Path, size: int) -> str:
