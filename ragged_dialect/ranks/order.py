@@ -22,14 +22,20 @@ class Order:
 
     def begin(self, work: Callable[[], object], name: str) -> Future[object]:
         """Do something while the caller goes on, by a thread with this name."""
-        self._worker = self._worker or ThreadPoolExecutor(1, name, initializer=self._mark_own_thread)
-        self._last = self._worker.submit(work)
+
+        def marked() -> object:  # no initializer of the pool, by which its thread would keep this order, and itself
+            self._own_thread = current_thread()
+            return work()
+
+        self._worker = self._worker or ThreadPoolExecutor(1, name)
+        self._last = self._worker.submit(marked)
         return self._last
 
     def settle(self) -> None:
         """Let what was begun end, as it may: it waits for nothing that the caller does."""
         if self._last is not None and current_thread() is not self._own_thread:
             wait_for([self._last])
+            self._last = None  # which has what came
 
     @contextmanager
     def turn(self) -> Generator[None]:
@@ -41,6 +47,3 @@ class Order:
             yield
         finally:
             self._busy.release()
-
-    def _mark_own_thread(self) -> None:
-        self._own_thread = current_thread()

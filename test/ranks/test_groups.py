@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -499,3 +500,17 @@ def test_a_second_ctrl_c_while_others_are_told() -> None:
 
     errors = errors_of(3, work, 10)
     assert {rank: str(error) for rank, error in errors.items()} == dict.fromkeys([1, 2], "rank 0 failed: stopped")
+
+
+def test_what_was_begun_leaves_no_thread_behind_its_group() -> None:
+    def work(group: Group) -> None:
+        one = [0, 1, 2]
+        number = group.begin(lambda exchange: exchange(np.arange(2), one, np.zeros(2, np.int64), one, 8, 5, False))
+        group.begun.pop(number).result()
+
+    rg.ranks.run(2, work)
+    deadline = time.monotonic() + 10
+    while left := [thread.name for thread in threading.enumerate() if thread.name.startswith("exchanges of rank")]:
+        gc.collect()
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
