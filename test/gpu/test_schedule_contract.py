@@ -147,6 +147,17 @@ def test_infinite_numbers_of_f32() -> None:
         np.testing.assert_array_equal(found, np.concatenate([x[:3] @ w[0], x[3:] @ w[1]]))
 
 
+@pytest.mark.parametrize(("left", "right"), [(1e-37, 1e37), (1e-40, 1e38), (1e-43, 1e30), (3.4e38, 1e-38), (2e37, 1)])
+def test_small_and_large_numbers_of_f32(left: float, right: float) -> None:
+    """None of their bits is lost, nor is a sum where only parts of it are infinite."""
+    rng = np.random.default_rng(0)
+    x, w = (rng.choice([-1, 0.7, 1], (4, 17)) * left).astype(np.float32), np.full((1, 17, 8), right, np.float32)
+    found = compiled(Product("f32", 17, 8), "emulator")((x, np.array([0, 4])), w)[0]
+    wide, own = x.astype(np.float64), w[0].astype(np.float64)
+    bound = np.abs(wide) @ own * 2.0**-20 + np.ldexp(17.0, -150) * (own[0] + np.abs(wide).max() + 1)
+    assert (np.abs(found - wide @ own) <= bound).all()
+
+
 @pytest.mark.parametrize("product", PRODUCTS, ids=str)
 def test_what_fits(product: Product) -> None:
     copied = product.added and product.grouped  # into the result, by a third op

@@ -61,8 +61,8 @@ class Results:
             self._follow(op, generic, [row, column], known)
 
     def _numbers(self, product: GenericOp, point: Point, sums: list[ir.Value]) -> list[ir.Value]:
-        """Neighbours in a row; computed again without parts of numbers where one of them is NaN, as it is where an
-        infinite number was split."""
+        """Neighbours in a row; computed again without parts of numbers where one of them is not finite, as it is
+        where an infinite number was split, or where only the products of parts are too large."""
         payload, loops = Payload(product), self._found.roles
         points = [[build.add(x, k) if loop == loops.n else x for loop, x in enumerate(point)] for k in range(len(sums))]
 
@@ -74,7 +74,7 @@ class Results:
                 found.append(value(product.yielded[0]))
             return found
 
-        lost = [arith.cmpf(arith.CmpFPredicate.UNO, x, x) for x in sums]
+        lost = [arith.cmpf(arith.CmpFPredicate.UNO, x, x) for x in (arith.subf(x, x) for x in sums)]
         again = partial(flow.for_loop, product.extent(loops.k), [self._start] * len(sums), turn)
         return flow.choose(reduce(arith.ori, lost), again, lambda: sums, [x.type for x in sums])
 

@@ -9,11 +9,12 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import outermost
 from ragged_dialect.lowering.attributes import BALANCED, Mapping
+from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.lowering.gpu.schedules import require_schedule, schedule
+from ragged_dialect.lowering.gpu.segmented.component_rows import is_plain
 from ragged_dialect.passes.base import RaggedPass
-
-_EFFECTS = ("memref.alloc", "memref.store", "memref.copy")
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,9 @@ class FissionRaggedForalls(RaggedPass):
     ```
 
     Every part has as many of the body's `linalg.generic` ops, in their order, as fit, or as have nothing that the
-    schedule is for: `contract` gets products by themselves. A forall that cannot be split so, as its body stores or has
-    other loops, stays whole. `schedule` is one of `ragged-map-parallel`. Precondition: `tile-flat-ops`.
+    schedule is for: `contract` gets products by themselves. A forall that cannot be split so, as its body stores, loads
+    what it writes, or has buffers or other loops, stays whole. `schedule` is one of `ragged-map-parallel`.
+    Precondition: `tile-flat-ops`.
     """
 
     name: ClassVar[str] = "fission-ragged-foralls"
@@ -54,7 +56,8 @@ def fission(forall: ir.Operation, fits: Callable[[ir.Operation], bool]) -> list[
     every one as many as `fits` allows. None, and nothing changes, when there are none that all fit."""
     body = [op.operation for op in forall.regions[0].blocks[0].operations][:-1]
     generics = [k for k, op in enumerate(body) if op.name == "linalg.generic"]
-    if any(op.name in _EFFECTS or (len(op.regions) > 0 and op.name != "linalg.generic") for op in body):
+    written = {root(out) for k in generics for out in GenericOp(body[k]).outs}
+    if not all(is_plain(op, written) for op in body):
         return None
     parts: list[ir.Operation] = []
     while generics:
