@@ -51,6 +51,7 @@ class DeviceModel:
     contract_rows: int = 128  # H100: of a block that multiplies matrices; with 64 rows and columns half as fast, by L2
     contract_columns: int = 32  # ptxas: of a warp; with 64 of its rows they are 64 registers of sums
     contract_step: int = 32  # H100: of what is summed at once; with steps of 64, for which there is no room, 4% faster
+    contract_part: int = 512  # estimate: of what is summed by a block at least, where a sum is made in parts
     contract_stages: int = 4  # H100: of 3 to 6 steps at once none is faster; with 2 they take 5% longer
     attention_queries: int = 64  # H100: of a block; with 128, sequences of thousands take 9% less, of 60 15% more
     attention_doubled: int = 64  # ptxas: largest head dim whose warps have two blocks of 16 queries; of f32 half of it

@@ -42,6 +42,30 @@ func.func @product(%x: memref<?x16xf16>, %w: memref<16x8xf16>, %n: index, %zero:
   return %z : memref<?x8xf16>
 }
 
+// A sum over all rows is made in parts, of zeros on, and these are added to what the result has.
+// CHECK-LABEL: func.func @long_sum
+// CHECK-SAME: %[[X:[^:]*]]: memref<?x16xf32>, %[[Y:[^:]*]]: memref<?x8xf32>, %[[W:[^:]*]]: memref<16x8xf32>
+// CHECK: %[[PARTS:.*]] = memref.alloc
+// CHECK: scf.forall
+// CHECK:   memref.subview %[[PARTS]]
+// CHECK:   linalg.generic {{.*}} ins(%{{.*}} : f32)
+// CHECK:   memref.subview %[[X]]
+// CHECK:   memref.subview %[[Y]]
+// CHECK:   linalg.generic
+// CHECK: } {mapping = [#gpu.block<x>]}
+// CHECK: linalg.generic {{.*}} ins(%[[PARTS]] : memref<?x16x8xf32>) outs(%[[W]] : memref<16x8xf32>)
+func.func @long_sum(%x: memref<?x16xf32>, %y: memref<?x8xf32>, %w: memref<16x8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(k, m, n) -> (k, m)>, affine_map<(k, m, n) -> (k, n)>,
+      affine_map<(k, m, n) -> (m, n)>], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%x, %y : memref<?x16xf32>, memref<?x8xf32>) outs(%w : memref<16x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
 // A product whose sums are f16 stays.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: scf.forall

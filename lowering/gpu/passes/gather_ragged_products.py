@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import filled_with
-from ragged_dialect.lowering.buffers import root
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.generic import filled
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import filled_with, loop_of
+from ragged_dialect.lowering.buffers import extent, root, subview
 from ragged_dialect.lowering.forall_bounds import forall_over
-from ragged_dialect.lowering.gpu.contract.match import follows, roles_of
+from ragged_dialect.lowering.gpu.contract.match import RESULT, follows, roles_of
+from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.host_code import host_blocks, host_functions
 from ragged_dialect.lowering.gpu.passes.tile_flat_ops import CROSSED
+from ragged_dialect.lowering.partial_reductions import allocated, combine, part
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -28,7 +34,9 @@ class GatherRaggedProducts(RaggedPass):
     scf.forall (%i) in (1) { linalg.generic … linalg.generic … linalg.generic … } {mapping = [#gpu.block<x>]}
     ```
 
-    The schedule `contract` takes it as a whole. Precondition: a bufferized module, before `collapse-ragged-loops`.
+    The schedule `contract` takes it as a whole. A sum of any length with a result of few tiles, as the gradient of
+    weights that all rows share, has too few blocks: it is made in parts, one an iteration, which are added after it.
+    Precondition: a bufferized module, before `collapse-ragged-loops`.
     """
 
     name: ClassVar[str] = "gather-ragged-products"
@@ -38,7 +46,12 @@ class GatherRaggedProducts(RaggedPass):
         for function in host_functions(op):
             for block in host_blocks(function):
                 for run in _runs(block):
-                    _gather(run)
+                    product = run[0] if filled_with(run[0].op) is None else run[1]
+                    count = _parts(product)
+                    if count > 1:
+                        _split(product, count)
+                    else:
+                        _gather(run)
 
 
 def _runs(block: ir.Block) -> list[list[GenericOp]]:
@@ -70,9 +83,53 @@ def _joins(run: list[GenericOp], generic: GenericOp) -> bool:
 def _gather(run: list[GenericOp]) -> None:
     last = run[-1].op
     with ir.InsertionPoint(last), last.location:
-        forall = forall_over(1)
-    # Without it the canonicalizer takes what is in a forall of one iteration out again.
-    forall.attributes["mapping"] = ir.ArrayAttr.get([ir.Attribute.parse("#gpu.block<x>")])
-    end = list(forall.regions[0].blocks[0].operations)[-1].operation
+        end = _forall(1)[1]
     for generic in run:
         generic.op.move_before(end)
+
+
+def _forall(count: Mixed) -> tuple[ir.Value, ir.Operation]:
+    """The number of an iteration, and the end of the body."""
+    forall = forall_over(count)
+    # Without it the canonicalizer takes what is in a forall of one iteration out again.
+    forall.attributes["mapping"] = ir.ArrayAttr.get([ir.Attribute.parse("#gpu.block<x>")])
+    block = forall.regions[0].blocks[0]
+    return block.arguments[0], list(block.operations)[-1].operation
+
+
+def _parts(product: GenericOp) -> int:
+    """In how many parts a sum is worth to be made, at most: as many as fill the device with their tiles."""
+    roles = roles_of(product)
+    assert roles is not None
+    rows, columns, summed = (product.static_extent(loop) for loop in (roles.m, roles.n, roles.k))
+    if rows is None or columns is None:
+        return 1
+    tiles = max(1, rows * columns // DEVICE.contract_rows**2)
+    longest = DEVICE.multiprocessors if summed is None else summed // DEVICE.contract_part
+    return min(longest, DEVICE.multiprocessors // tiles)
+
+
+def _split(product: GenericOp, most: int) -> None:
+    """Replace a product by a forall that makes parts of its sums, and an op that adds them."""
+    (k,), (out,) = product.reductions, product.outs
+    with ir.InsertionPoint(product.op), product.op.location:
+        summed = product.extent(k)
+        count = build.maximum(1, build.minimum(most, build.ceildiv(summed, DEVICE.contract_part)))
+        steps = build.ceildiv(summed, DEVICE.contract_step)
+        size = build.mul(build.divide(build.add(steps, build.sub(count, 1)), count), DEVICE.contract_step)
+        parts = allocated(count, out)
+        number, end = _forall(count)
+        with ir.InsertionPoint(end):
+            low = build.minimum(build.mul(number, size), summed)
+            size = build.minimum(size, build.sub(summed, low))
+            target = part(parts, number)
+            filled(build.constant(out.type.element_type, 0.0), target)
+            for place, x in enumerate(product.inputs):
+                along = [loop_of(expr) == k for expr in product.maps[place].results]
+                sizes = [size if own else extent(x, dim) for dim, own in enumerate(along)]
+                product.op.operands[place] = subview(x, [low if own else 0 for own in along], sizes)
+            product.op.operands[RESULT] = target
+        combiner = combiner_of(product, 0)
+        assert combiner is not None
+        combine(combiner, parts, out)
+    product.op.move_before(end)
