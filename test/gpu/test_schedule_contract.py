@@ -40,6 +40,8 @@ PRODUCTS = [
     Product("f32", 64, 64),
     Product("f32", 33, 130, bias=True, turned=True),
     Product("f32", 100, 24, grouped=False, start=1.5),
+    Product("bf16", 65, 31),
+    Product("f32", 63, 63, bias=True),  # with operands that are copied element by element, by few threads
 ]
 LONG = Product("f16", 1024, 64)
 """One whose sums are not unrolled."""

@@ -81,8 +81,9 @@ class Staged:
 
     @staticmethod
     def _clamped(at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> tuple[ir.Value, list[ir.Value]]:
-        inside = arith.andi(*(build.less(x, end) for x, end in zip(at, ends, strict=True)))
-        return inside, [arith.select(inside, x, start) for x, start in zip(at, corner, strict=True)]
+        inside = [build.less(x, end) for x, end in zip(at, ends, strict=True)]
+        place = [arith.select(own, x, start) for own, x, start in zip(inside, at, corner, strict=True)]
+        return arith.andi(*inside), place
 
     def corner(self, stage: ir.Value, lane: ir.Value, outer: Mixed) -> Place:
         """Which element in shared memory a lane gives the address of for fragments from `outer` on."""
