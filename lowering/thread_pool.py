@@ -1,6 +1,8 @@
 """The threads of programs on the CPU, as LLVM dialect text: one pool for a process, which all parallel loops share.
 
-A loop has its iterations done in tiles, by the thread that calls SHARE and by helpers that have nothing else to do. It
+A loop has its iterations done in tiles, by the thread that calls SHARE and by helpers that have nothing else to do.
+Each thread has a range of neighbouring tiles where it begins, the same in every loop: what it meets was in its caches
+last time, and what is fetched ahead of need is its own. Then it takes tiles that are left of the others' ranges. A loop
 takes a place, opens it for so many helpers, and works itself; what it waits for at the end is helpers that came, never
 those that may come. So a loop in a loop, loops of many threads at once, and threads that could not be made cost
 speed, and cannot wait for each other; where no place is free a loop is run by its thread alone.
@@ -28,6 +30,9 @@ MAX_THREADS = 256
 
 _SPIN = 50_000
 _PLACES = 16
+_RANGES = 64
+"""Most ranges of a loop: 4 KB of counters a place. Where there are more threads some share one."""
+
 _TILE = 16384
 """Elements of a tile: a hundred times what handing one out costs, and little where one thread has the last."""
 
@@ -37,9 +42,11 @@ _WAITS = 1 << 30
 _FUTEX = 202 if platform.machine() in ("x86_64", "AMD64") else 98  # on all architectures that are younger
 _WAIT, _WAKE = 128, 129  # FUTEX_WAIT_PRIVATE, FUTEX_WAKE_PRIVATE
 
-# gate, function, captures, count, iterations of a tile, size that was no memory for; the next iteration is on a cache
-# line of its own
-_PLACE = "!llvm.struct<(i64, ptr, ptr, i64, i64, i64, array<2 x i64>, i64, array<7 x i64>)>"
+# gate, function, captures, count, iterations of a tile, size that was no memory for, ranges; the next iteration of each
+# is on a cache line of its own
+_NEXT = "!llvm.array<8 x i64>"
+_PLACE = f"!llvm.struct<(i64, ptr, ptr, i64, i64, i64, i64, i64, array<{_RANGES} x array<8 x i64>>)>"
+_PART = "!llvm.struct<(ptr, i64)>"  # a place, and the range where a thread begins
 # process, loops opened, threads that sleep, threads made, whether one makes threads
 _STATE = f"!llvm.struct<(i64, i32, i32, i64, i64, array<4 x i64>, array<{_PLACES} x {_PLACE}>)>"
 
@@ -47,7 +54,7 @@ _STATE = f"!llvm.struct<(i64, i32, i32, i64, i64, array<4 x i64>, array<{_PLACES
 _LOAD_STATE = "%state = llvm.mlir.addressof @ragged_threads_state : !llvm.ptr\n  " + fields(
     "state", _STATE, processp=0, openedp=1, sleepersp=2, madep=3, makingp=4, places=6
 )
-_LOAD_PLACE = fields("place", _PLACE, fp=1, cp=2, np=3, kp=4, sizep=5, nextp=7)
+_LOAD_PLACE = fields("place", _PLACE, fp=1, cp=2, np=3, kp=4, sizep=5, rangesp=6, nextsp=8)
 _ATOMIC = "{alignment = 8 : i64}"
 
 THREAD_POOL = f"""
@@ -85,34 +92,81 @@ llvm.func internal @ragged_wake(%word: !llvm.ptr, %count: i64) {{
     : (i64, !llvm.ptr, i64, i64) -> i64
   llvm.return
 }}
-llvm.func internal @ragged_tiles(%place: !llvm.ptr) {{
+llvm.func internal @ragged_tiles(%part: !llvm.ptr) {{
+  {fields("part", _PART, placep=0, firstp=1)}
+  %place = llvm.load %placep : !llvm.ptr -> !llvm.ptr
   {_LOAD_PLACE}
+  {constants(zero=0, one=1)}
+  %first = llvm.load %firstp : !llvm.ptr -> i64
+  %ranges = llvm.load %rangesp : !llvm.ptr -> i64
   %f = llvm.load %fp : !llvm.ptr -> !llvm.ptr
   %c = llvm.load %cp : !llvm.ptr -> !llvm.ptr
   %n = llvm.load %np : !llvm.ptr -> i64
   %k = llvm.load %kp : !llvm.ptr -> i64
-  llvm.br ^take
+  llvm.br ^range(%zero : i64)
+^range(%turn: i64):
+  {branch("left = slt %turn, %ranges : i64", "look", "done")}
+^look:
+  %after = llvm.add %turn, %one : i64
+  %at = llvm.add %first, %turn : i64
+  %own = llvm.urem %at, %ranges : i64
+  %nextp = llvm.getelementptr %nextsp[%own] : (!llvm.ptr, i64) -> !llvm.ptr, {_NEXT}
+  %last = llvm.add %own, %one : i64
+  %end = llvm.call @ragged_start_of(%place, %last) : (!llvm.ptr, i64) -> i64
+  %seen = llvm.load %nextp atomic monotonic {_ATOMIC} : !llvm.ptr -> i64
+  {branch("some = slt %seen, %end : i64", "take", "range(%after : i64)")}
 ^take:
   %lo = llvm.atomicrmw add %nextp, %k monotonic : !llvm.ptr, i64
-  {branch("more = slt %lo, %n : i64", "run", "done")}
+  {branch("more = slt %lo, %end : i64", "run", "range(%after : i64)")}
 ^run:
-  %end = llvm.add %lo, %k : i64
-  %hi = llvm.intr.smin(%end, %n) : (i64, i64) -> i64
+  %stop = llvm.add %lo, %k : i64
+  %hi = llvm.intr.smin(%stop, %end) : (i64, i64) -> i64
   llvm.call %f(%c, %lo, %hi) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
   llvm.br ^take
 ^done:
   llvm.return
 }}
-// In a context of its own, the calling thread too: a failure must not leave the loop before the others are done.
-llvm.func internal @ragged_part(%place: !llvm.ptr) {{
+// The first iteration of a range.
+llvm.func internal @ragged_start_of(%place: !llvm.ptr, %range: i64) -> i64 {{
   {_LOAD_PLACE}
-  {constants(zero=0)}
+  %n = llvm.load %np : !llvm.ptr -> i64
+  %ranges = llvm.load %rangesp : !llvm.ptr -> i64
+  %each = llvm.sdiv %n, %ranges : i64
+  %rest = llvm.srem %n, %ranges : i64
+  %before = llvm.mul %each, %range : i64
+  %longer = llvm.intr.smin(%rest, %range) : (i64, i64) -> i64
+  %start = llvm.add %before, %longer : i64
+  llvm.return %start : i64
+}}
+// Gives all ranges their first iterations, or (`stopped`) none at all.
+llvm.func internal @ragged_set_ranges(%place: !llvm.ptr, %stopped: i1) {{
+  {_LOAD_PLACE}
+  {constants(zero=0, one=1)}
+  %n = llvm.load %np : !llvm.ptr -> i64
+  %count = llvm.load %rangesp : !llvm.ptr -> i64
+  {search("count", "out")}
+  %start = llvm.call @ragged_start_of(%place, %k) : (!llvm.ptr, i64) -> i64
+  %next = llvm.select %stopped, %n, %start : i1, i64
+  %nextp = llvm.getelementptr %nextsp[%k] : (!llvm.ptr, i64) -> !llvm.ptr, {_NEXT}
+  llvm.store %next, %nextp atomic monotonic {_ATOMIC} : i64, !llvm.ptr
+  llvm.br ^next(%after : i64)
+^out:
+  llvm.return
+}}
+// In a context of its own, the calling thread too: a failure must not leave the loop before the others are done.
+llvm.func internal @ragged_part(%place: !llvm.ptr, %first: i64) {{
+  {_LOAD_PLACE}
+  {constants(zero=0, one=1)}
+  %part = llvm.alloca %one x {_PART} : (i64) -> !llvm.ptr
+  {fields("part", _PART, firstp=1)}
+  llvm.store %place, %part : !llvm.ptr, !llvm.ptr
+  llvm.store %first, %firstp : i64, !llvm.ptr
   %tiles = llvm.mlir.addressof @ragged_tiles : !llvm.ptr
-  %size = llvm.call @{CALL}(%tiles, %place) : (!llvm.ptr, !llvm.ptr) -> i64
+  %size = llvm.call @{CALL}(%tiles, %part) : (!llvm.ptr, !llvm.ptr) -> i64
   {branch("good = eq %size, %zero : i64", "out", "failed")}
 ^failed:
-  %n = llvm.load %np : !llvm.ptr -> i64
-  %stopped = llvm.atomicrmw xchg %nextp, %n monotonic : !llvm.ptr, i64
+  %yes = llvm.mlir.constant(true) : i1
+  llvm.call @ragged_set_ranges(%place, %yes) : (!llvm.ptr, i1) -> ()
   %noted = llvm.atomicrmw xchg %sizep, %size monotonic : !llvm.ptr, i64
   llvm.br ^out
 ^out:
@@ -149,7 +203,7 @@ llvm.func internal @ragged_leave(%gate: !llvm.ptr) {{
 ^out:
   llvm.return
 }}
-llvm.func internal @ragged_help() -> i1 {{
+llvm.func internal @ragged_help(%number: i64) -> i1 {{
   {_LOAD_STATE}
   {constants(zero=0, one=1, count=_PLACES)}
   {search("count", "none")}
@@ -157,21 +211,22 @@ llvm.func internal @ragged_help() -> i1 {{
   %joined = llvm.call @ragged_join(%place) : (!llvm.ptr) -> i1
   llvm.cond_br %joined, ^work, ^next(%after : i64)
 ^work:
-  llvm.call @ragged_part(%place) : (!llvm.ptr) -> ()
+  llvm.call @ragged_part(%place, %number) : (!llvm.ptr, i64) -> ()
   llvm.call @ragged_leave(%place) : (!llvm.ptr) -> ()
   llvm.return %joined : i1
 ^none:
   %no = llvm.mlir.constant(false) : i1
   llvm.return %no : i1
 }}
-llvm.func internal @ragged_helper(%unused: !llvm.ptr) -> !llvm.ptr {{
+llvm.func internal @ragged_helper(%own: !llvm.ptr) -> !llvm.ptr {{
   {_LOAD_STATE}
+  %number = llvm.ptrtoint %own : !llvm.ptr to i64
   {constants(spin=_SPIN)}
   {constants("i32", good=1)}
   llvm.br ^look
 ^look:
   %seen = llvm.load %openedp atomic seq_cst {{alignment = 4 : i64}} : !llvm.ptr -> i32
-  %helped = llvm.call @ragged_help() : () -> i1
+  %helped = llvm.call @ragged_help(%number) : (i64) -> i1
   llvm.cond_br %helped, ^look, ^idle
 ^idle:
   %since = llvm.call @ragged_now() : () -> i64
@@ -202,12 +257,13 @@ llvm.func internal @ragged_start(%threads: i64) attributes {{passthrough = ["col
   %made = llvm.load %madep : !llvm.ptr -> i64
   {branch("more = slt %made, %threads : i64", "make", "done")}
 ^make:
-  %code = llvm.call @pthread_create(%id, %null, %helper, %null) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %next = llvm.add %made, %one : i64
+  %number = llvm.inttoptr %next : i64 to !llvm.ptr
+  %code = llvm.call @pthread_create(%id, %null, %helper, %number) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
   {branch("fine = eq %code, %good : i32", "count", "done")}
 ^count:
   %thread = llvm.load %id : !llvm.ptr -> i64
   %detached = llvm.call @pthread_detach(%thread) : (i64) -> i32
-  %next = llvm.add %made, %one : i64
   llvm.store %next, %madep atomic monotonic {_ATOMIC} : i64, !llvm.ptr
   llvm.br ^next
 ^done:
@@ -298,7 +354,7 @@ llvm.func internal @ragged_close_place(%gate: !llvm.ptr) {{
 }}
 llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64, %threads: i64) {{
   {_LOAD_STATE}
-  {constants(zero=0, one=1, eight=8, usual=_TILE, most=MAX_THREADS)}
+  {constants(zero=0, one=1, eight=8, usual=_TILE, most=MAX_THREADS, counters=_RANGES)}
   %null = llvm.mlir.zero : !llvm.ptr
   %owned = llvm.call @ragged_own() : () -> i1
   llvm.cond_br %owned, ^choose, ^serial
@@ -328,7 +384,10 @@ llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64
   llvm.store %n, %np : i64, !llvm.ptr
   llvm.store %k, %kp : i64, !llvm.ptr
   llvm.store %zero, %sizep : i64, !llvm.ptr
-  llvm.store %zero, %nextp : i64, !llvm.ptr
+  %ranges = llvm.intr.smin(%few, %counters) : (i64, i64) -> i64
+  llvm.store %ranges, %rangesp : i64, !llvm.ptr
+  %no = llvm.mlir.constant(false) : i1
+  llvm.call @ragged_set_ranges(%place, %no) : (!llvm.ptr, i1) -> ()
   %made = llvm.load %madep atomic monotonic {_ATOMIC} : !llvm.ptr -> i64
   {branch("lacking = slt %made, %helpers : i64", "start", "open")}
 ^start:
@@ -336,7 +395,7 @@ llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64
   llvm.br ^open
 ^open:
   llvm.call @ragged_open_place(%place, %helpers) : (!llvm.ptr, i64) -> ()
-  llvm.call @ragged_part(%place) : (!llvm.ptr) -> ()
+  llvm.call @ragged_part(%place, %zero) : (!llvm.ptr, i64) -> ()
   llvm.call @ragged_close_place(%place) : (!llvm.ptr) -> ()
   %size = llvm.load %sizep : !llvm.ptr -> i64
   llvm.store %zero, %place atomic release {_ATOMIC} : i64, !llvm.ptr

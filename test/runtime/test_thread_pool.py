@@ -242,3 +242,31 @@ for n in (2, 3, 100, 700):
 
 def test_many_callers_and_loops_in_loops() -> None:
     run(CALLERS)
+
+
+RANGES = """
+import ctypes
+from ragged_dialect.compiler.loading import runtime
+from ragged_dialect.lowering.thread_pool import SHARE
+
+Body = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+share = ctypes.CFUNCTYPE(None, Body, ctypes.c_void_p, *[ctypes.c_int64] * 4)(runtime().addresses[SHARE])
+for n in (64, 65):
+    taken, both = {}, threading.Barrier(2)
+
+    def body(_, lo, hi):
+        own = taken.setdefault(threading.get_ident(), [])
+        if not own:
+            both.wait(20)
+        own.append(lo)
+
+    share(Body(body), None, n, n << 14, 0, 2)
+    caller = taken.pop(threading.get_ident())
+    (helper,) = taken.values()
+    assert caller[0] == 0 and helper[0] == (n + 1) // 2, (caller, helper)
+    assert sorted(caller + helper) == list(range(n))
+"""
+
+
+def test_threads_begin_in_ranges_of_their_own() -> None:
+    run(RANGES)
