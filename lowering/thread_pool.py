@@ -153,10 +153,19 @@ llvm.func internal @ragged_set_ranges(%place: !llvm.ptr, %stopped: i1) {{
 ^out:
   llvm.return
 }}
-// In a context of its own, the calling thread too: a failure must not leave the loop before the others are done.
-llvm.func internal @ragged_part(%place: !llvm.ptr, %first: i64) {{
+// In a context of its own, the calling thread too: a failure must not leave the loop before the others are done. The
+// first range is the calling thread's; more helpers than there are others share them.
+llvm.func internal @ragged_part(%place: !llvm.ptr, %number: i64) {{
   {_LOAD_PLACE}
   {constants(zero=0, one=1)}
+  %ranges = llvm.load %rangesp : !llvm.ptr -> i64
+  %more = llvm.sub %ranges, %one : i64
+  %others = llvm.intr.smax(%more, %one) : (i64, i64) -> i64
+  %before = llvm.sub %number, %one : i64
+  %shared = llvm.urem %before, %others : i64
+  %later = llvm.add %shared, %one : i64
+  %calls = llvm.icmp "eq" %number, %zero : i64
+  %first = llvm.select %calls, %zero, %later : i1, i64
   %part = llvm.alloca %one x {_PART} : (i64) -> !llvm.ptr
   {fields("part", _PART, firstp=1)}
   llvm.store %place, %part : !llvm.ptr, !llvm.ptr
