@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import queue
 import statistics
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ from common import Array
 
 import ragged_dialect as rg
 from ragged_dialect.ranks import Group
-from ragged_dialect.ranks.threads import ThreadEngine
+from ragged_dialect.ranks.threads import ThreadEngine, engines, run_on
 
 LEVELS = 3
 """Exchanges one way: lengths of experts, lengths of components, elements."""
@@ -105,19 +103,7 @@ class SlowEngine(ThreadEngine):
 
 def run(ranks: int, work: Callable[[Group], Any]) -> list[Any]:
     """What a function gives on every rank."""
-    queues: Any = [[queue.SimpleQueue() for _ in range(ranks)] for _ in range(ranks)]
-    found: dict[int, Any] = {}
-
-    def serve(rank: int) -> None:
-        with Group(SlowEngine(rank, queues), 60) as group:
-            found[rank] = work(group)
-
-    threads = [threading.Thread(target=serve, args=(rank,)) for rank in range(ranks)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return [found[rank] for rank in range(ranks)]
+    return run_on(engines(ranks, SlowEngine), work, 60)
 
 
 @rg.jit(static=["owned", "chunks"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 from ragged_dialect.errors import ArgumentError, RankError, told
@@ -57,28 +57,38 @@ def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> 
     """
     if not isinstance(size, int) or size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"expected at least 1 rank, got {size!r}")
+    return run_on(engines(size), function, timeout)
+
+
+def engines(size: int, kind: type[ThreadEngine] = ThreadEngine) -> list[ThreadEngine]:
+    """An engine for every rank."""
     queues: list[list[Messages]] = [[queue.SimpleQueue() for _ in range(size)] for _ in range(size)]
     notices: list[Notices] = [queue.SimpleQueue() for _ in range(size)]
+    return [kind(rank, queues, notices) for rank in range(size)]
+
+
+def run_on(ranks: Sequence[ThreadEngine], function: Callable[[Group], T], timeout: float) -> list[T]:
+    """`run` with given engines."""
     results: dict[int, T] = {}
     errors: list[BaseException] = []
 
-    def serve(rank: int) -> None:
+    def serve(engine: ThreadEngine) -> None:
         try:
-            with Group(ThreadEngine(rank, queues, notices), timeout) as group:
-                results[rank] = function(group)
+            with Group(engine, timeout) as group:
+                results[engine.rank] = function(group)
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=serve, args=(rank,), name=f"rank {rank}", daemon=True) for rank in range(size)]
+    threads = [threading.Thread(target=serve, args=(e,), name=f"rank {e.rank}", daemon=True) for e in ranks]
     for thread in threads:
         thread.start()
     try:
         for thread in threads:
             thread.join()
     except BaseException as error:  # Ctrl-C
-        for notice in notices:
-            notice.put(f"all ranks were stopped: {told(error)}")
+        for engine in ranks:
+            engine.tell(engine.rank, f"all ranks were stopped: {told(error)}".encode())
         raise
     if errors:
         raise min(errors, key=lambda error: isinstance(error, RankError))
-    return [results[rank] for rank in range(size)]
+    return [results[engine.rank] for engine in ranks]

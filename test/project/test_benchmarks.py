@@ -83,6 +83,8 @@ def test_the_model_of_experts_on_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert scaling.predicted(1.0, 4.0, 4) == 4.5  # half a second of the ways is not hidden
     assert scaling.HERE.load(4, 0.0) == pytest.approx(1.0)
     assert scaling.HERE.load(4, 1.0) > 1.3
+    table = scaling.compare([1, 2], [1, 2], 1).splitlines()[2:]
+    assert [row.split("|")[1:3] for row in table[2:]] == [[f" {r} ", f" {c} "] for r in (1, 2) for c in (1, 2)]
     for skew in (0.0, 1.0):
         cells = [row.split("|")[2:-1] for row in scaling.curves(4096, skew, 1).splitlines()[2:]]
         shares = np.array(cells, float)

@@ -36,13 +36,6 @@ def errors_of(size: int, work: Work, timeout: float = 60) -> dict[int, BaseExcep
     return found
 
 
-def linked_engines(size: int) -> list[threads.ThreadEngine]:
-    """Of ranks that are threads of the test."""
-    queues: list[list[threads.Messages]] = [[SimpleQueue() for _ in range(size)] for _ in range(size)]
-    notices: list[threads.Notices] = [SimpleQueue() for _ in range(size)]
-    return [threads.ThreadEngine(rank, queues, notices) for rank in range(size)]
-
-
 def together(size: int, serve: Callable[[int], None]) -> None:
     """A thread for each rank."""
     ranks = [threading.Thread(target=serve, args=(rank,), daemon=True) for rank in range(size)]
@@ -364,7 +357,7 @@ def test_ctrl_c_does_not_wait_for_what_was_begun() -> None:
         group.rows(np.arange(2), [1, 1])
 
     errors: dict[int, BaseException] = {}
-    engines = linked_engines(2)
+    engines = threads.engines(2)
 
     def serve(rank: int) -> None:
         try:
