@@ -8,7 +8,6 @@ memory has room for: what is read again for other tiles comes from the L2 cache,
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
@@ -21,7 +20,8 @@ from ragged_dialect.lowering.gpu.contract import attention, fragments, splitting
 from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction, matched, roles_of
 from ragged_dialect.lowering.gpu.contract.operands import Range, Staged
 from ragged_dialect.lowering.gpu.contract.results import Results
-from ragged_dialect.lowering.gpu.contract.shared import Tile, halves_of
+from ragged_dialect.lowering.gpu.contract.shape import STEP, Shape, element_of, is_long
+from ragged_dialect.lowering.gpu.contract.shared import halves_of
 from ragged_dialect.lowering.gpu.contract.staging import in_stages
 from ragged_dialect.lowering.gpu.contract.tiles import Tiles, at_most
 from ragged_dialect.lowering.gpu.kernel import builder
@@ -32,9 +32,6 @@ from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 from ragged_dialect.lowering.gpu.segmented.component_code import BodyCode, captured
 from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.passes.base import PassFailure
-
-STEP = DEVICE.contract_step
-"""How far a step goes along what is summed."""
 
 LEVEL = 32
 """Steps after which a long sum is added to a total: of a million numbers both have about as many terms."""
@@ -66,65 +63,8 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
     forall.erase()
 
 
-@dataclass(frozen=True)
-class Shape:
-    """What a block has: warps below each other and side by side, each with `high` rows and `wide` columns."""
-
-    down: int
-    across: int
-    high: int
-    wide: int
-
-    @staticmethod
-    def of(found: Contraction, threads: int) -> Shape:
-        """That of a product, of at most so many threads: as large as there is shared memory for two steps, but less
-        than twice as wide as the result."""
-        product, warps = GenericOp(found.product), max(1, threads // DEVICE.warp)
-        columns, wide = product.static_extent(found.roles.n), DEVICE.contract_columns
-        needed = 4 if columns is None else -(-columns // wide)
-        shapes = (
-            Shape(down, across, high, wide)
-            for across in (4, 2, 1)
-            for down in (min(warps // across, max(2, 4 // across)),)
-            for high in (64, 32, 16)
-            if across < 2 * needed and down * high <= DEVICE.contract_rows // (2 if is_long(product, found) else 1)
-        )
-        return next(shape for shape in shapes if shape.stages(element_of(product)) > 1)
-
-    @property
-    def threads(self) -> int:
-        """Threads of the block."""
-        return self.down * self.across * DEVICE.warp
-
-    @property
-    def rows(self) -> int:
-        """Rows of its tile."""
-        return self.down * self.high
-
-    @property
-    def columns(self) -> int:
-        """Columns of its tile."""
-        return self.across * self.wide
-
-    def stages(self, element: ir.Type) -> int:
-        """Steps for which there is shared memory."""
-        sizes = ((self.rows, STEP), (STEP, self.columns))
-        room = DEVICE.shared_bytes // sum(Tile.bytes_of(*size, element, swizzled=True) for size in sizes)
-        return min(room, DEVICE.contract_stages)
-
-
-def is_long(product: GenericOp, found: Contraction) -> bool:
-    """Whether a sum may be of any length, as over the rows of a component: it is added up in two levels."""
-    return product.static_extent(found.roles.k) is None
-
-
 def _added(sums: list[ir.Value], others: list[ir.Value]) -> list[ir.Value]:
     return [arith.addf(a, b) for a, b in zip(sums, others, strict=True)]
-
-
-def element_of(product: GenericOp) -> ir.Type:
-    """The type of what is multiplied."""
-    return product.operands[0].type.element_type
 
 
 def _rest(x: ir.Value, by: Mixed) -> Mixed:
