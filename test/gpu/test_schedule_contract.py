@@ -16,7 +16,7 @@ from support.targets import compile_for, on_host, ptx_target
 import ragged_dialect as rg
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.gpu.contract.fragments import row_stride
+from ragged_dialect.lowering.gpu.contract.fragments import row_stride, swizzling
 from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
 from ragged_dialect.lowering.pipelines import gpu_pipeline
 from ragged_dialect.ptx import emit
@@ -222,3 +222,16 @@ def test_rows_of_matrices_are_in_different_banks(columns: int) -> None:
     for chunk in range(columns // 8):
         rows = {((row * stride + 8 * chunk) * 2 // 4 + word) % 32 for row in range(8) for word in range(4)}
         assert len(rows) == 32
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 4, 8, 16, 32])
+def test_swizzled_rows_of_matrices_are_in_different_banks(chunks: int) -> None:
+    """As above, of eight rows and of eight chunks that follow each other; no two chunks are in one place."""
+    same, numbers = swizzling(chunks)
+    place = [[row * chunks + (chunk ^ (row // same % numbers)) for chunk in range(chunks)] for row in range(64)]
+    assert sorted(at for row in place for at in row) == list(range(64 * chunks))
+    for first in range(0, 64, 8):
+        for chunk in range(chunks):
+            assert len({place[row][chunk] % 8 for row in range(first, first + 8)}) == 8
+    following = [at for row in place for at in row]
+    assert all(len({at % 8 for at in following[k : k + 8]}) == 8 for k in range(0, len(following), 8))

@@ -31,11 +31,17 @@ def row_stride(columns: int) -> int:
     return (chunks | 1) * DEVICE.access_bytes // ELEMENT
 
 
+def swizzling(chunks: int) -> tuple[int, int]:
+    """How many rows of `chunks`, a power of two, have the same number that those of their chunks are xored with, and
+    how many such numbers there are: the eight chunks of a matrix of `ldmatrix`, one below the other, are in different
+    banks then, and so are eight that follow each other."""
+    return max(1, SIDE // chunks), min(SIDE, chunks)  # rows that share the 128 bytes of all banks
+
+
 def swizzle(row: ir.Value, chunks: int) -> ir.Value:
-    """What the numbers of the chunks in a row of `chunks`, a power of two, are xored with: the eight chunks of a matrix
-    of `ldmatrix`, one below the other, are in different banks then, and so are eight that follow each other."""
-    lines = max(1, SIDE // chunks)  # rows that share the 128 bytes of all banks
-    return arith.remui(arith.divui(row, build.value(lines)), build.value(min(SIDE, chunks)))
+    """What the numbers of the chunks in a row are xored with."""
+    same, numbers = swizzling(chunks)
+    return arith.remui(arith.divui(row, build.value(same)), build.value(numbers))
 
 
 def place_of(lane: ir.Value, pairs: bool) -> tuple[ir.Value, Mixed, Mixed]:
