@@ -194,11 +194,12 @@ def test_what_does_not(old: str, new: str) -> None:
 @pytest.mark.parametrize("product", [LONG, *SLOW], ids=str)
 @pytest.mark.parametrize("arch", ["sm_80", *(pytest.param(a, marks=pytest.mark.slow) for a in ("sm_90", "sm_100"))])
 def test_machine_code(product: Product, arch: str) -> None:
-    """Nothing is spilled, 512 threads fit on a multiprocessor, of f32 384; where there are copies, a warp makes 32
-    products a step, among no more than so many instructions."""
+    """Nothing is spilled, 512 threads fit on a multiprocessor, of f32 384 or 256; where there are copies, a warp makes
+    32 products a step, among no more than so many instructions."""
     report = kernel(product, arch)
     assert (report.spill_stores, report.spill_loads, report.stack, report.warnings) == (0, 0, 0, ())
-    assert report.registers <= (168 if product.dtype == "f32" else 128)
+    aligned = product.k % 8 == 0 and product.n % 8 == 0
+    assert report.registers <= (128 if product.dtype != "f32" else 168 if aligned else 255)
     if report.sass is not None and product == LONG:
         main = max(report.sass.loops, key=lambda loop: loop.products)
         assert main.products == 32

@@ -137,10 +137,11 @@ class _ContractKernel:
             start = None if found.start is None else code.value(found.start, code.at(component))
             ranges = {roles.left: Range(roles.m, row, self.rows), roles.right: Range(roles.n, column, self.columns)}
             element = element_of(placed[0])
-            direct = not splitting.is_split(element) and all(Staged.is_wide(placed[0], x) for x in ranges)
-            self.kernel.keep_resident(DEVICE.resident_split if splitting.is_split(element) else DEVICE.resident_long)
+            wide, split = all(Staged.is_wide(placed[0], x) for x in ranges), splitting.is_split(element)
+            narrow = DEVICE.resident_attention  # elements one by one, and their parts, take as many registers
+            self.kernel.keep_resident((DEVICE.resident_split if wide else narrow) if split else DEVICE.resident_long)
             # A thread waits for what it copies through registers: nothing is won by doing so earlier.
-            stages = self.shape.stages(element) if direct else 2
+            stages = self.shape.stages(element) if wide and not split else 2
             parts = [Staged(self.kernel, placed[0], x, outer, roles.k, STEP, stages) for x, outer in ranges.items()]
             sums = self._sums(parts, stages, placed[0].extent(roles.k), start)
             self._store(Results(found, placed, start), row, column, sums)
