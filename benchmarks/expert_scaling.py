@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -102,8 +103,19 @@ class SlowEngine(ThreadEngine):
 
 
 def run(ranks: int, work: Callable[[Group], Any]) -> list[Any]:
-    """What a function gives on every rank."""
-    return run_on(engines(ranks, SlowEngine), work, 60)
+    """What a function gives on every rank. A rank computes on one core, as on a machine of its own: two that wake at
+    once would be put on the same core now and then, and compute there one after the other. What exchanges beside it is
+    on no core of its own, where it would wait for the end of the other's slice."""
+    ranked = engines(ranks, SlowEngine)
+    cores = sorted(os.sched_getaffinity(0))
+    for engine in ranked:
+        engine.order.begin(lambda: None, "exchanges").result()  # its thread may run wherever this one may
+
+    def pinned(group: Group) -> Any:
+        os.sched_setaffinity(threading.get_native_id(), {cores[group.rank % len(cores)]})
+        return work(group)
+
+    return run_on(ranked, pinned, 60)
 
 
 @rg.jit(static=["owned", "chunks"])

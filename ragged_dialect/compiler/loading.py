@@ -11,6 +11,7 @@ from functools import partial
 
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
+from ragged_dialect.host_memory import Hooks, hooks
 from ragged_dialect.lowering.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
 from ragged_dialect.lowering.memory_runtime import OPEN, RUN
 from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGES, RUNTIME
@@ -77,7 +78,7 @@ class Runtime:
     """The hooks of programs, over those that memory comes from. `run` takes the address of a frame, and gives 0 or the
     size in bytes that there was no memory for."""
 
-    def __init__(self, hooks: memory.Hooks) -> None:
+    def __init__(self, hooks: Hooks) -> None:
         known = {"malloc": address_of(hooks.allocate), "free": address_of(hooks.free)}
         self._code = _linked(RUNTIME, (OPEN, RUN, *DECLARED), known)
         ctypes.CFUNCTYPE(None)(self._code.address(OPEN))()
@@ -90,7 +91,7 @@ def runtime() -> Runtime:
     with _lock:
         if not _made:
             _choose_memory()
-            _made.append(Runtime(memory.hooks))
+            _made.append(Runtime(hooks))
         return _made[0]
 
 
@@ -100,15 +101,15 @@ def counted() -> Generator[tuple[Runtime, memory.CountedHooks]]:
     runtime()  # chooses where memory comes from
     with _counting:
         if not _counts:
-            hooks = memory.CountedHooks()
-            _counts.append((Runtime(hooks), hooks))
+            counting = memory.CountedHooks()
+            _counts.append((Runtime(counting), counting))
         _counts[0][1].start()
         yield _counts[0]
 
 
 def _choose_memory() -> None:
     size = memory.pool_bytes()
-    if size and not memory.hooks.chosen:
+    if size and not hooks.chosen:
         code = _linked(MEMORY_POOL, (TAKE, GIVE, SHRINK, POOL), {})
         memory.use(memory.Pool(code, TAKE, GIVE, SHRINK, POOL), size)
 

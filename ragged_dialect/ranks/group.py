@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragged_dialect.errors import ArgumentError, RankError, told
+from ragged_dialect.host_memory import copied, room
 from ragged_dialect.ranks.engine import TEXT, Bytes, DeviceArray, Engine, Link, Told, wait_until
 from ragged_dialect.ranks.order import Order
 
@@ -157,7 +158,7 @@ class Group:
         one = list(range(self.size + 1))
         what = crc32(f"{rows.dtype.descr} {rows.shape[1:]}".encode())
         self.exchange(given, one, taken, one, 8, what << 1, lengths=True)
-        out = np.empty((int(taken.sum()), *rows.shape[1:]), rows.dtype)
+        out = room((int(taken.sum()), *rows.shape[1:]), rows.dtype)
         sent, received = ([0, *np.cumsum(n).tolist()] for n in (given, taken))
         size = rows.dtype.itemsize * int(np.prod(rows.shape[1:]))
         self.exchange(np.ascontiguousarray(rows), sent, out, received, size, what << 1 | 1)
@@ -185,7 +186,7 @@ class Group:
             if self.engine is not None:
                 for other in self._others():
                     if out[other + 1] > out[other]:
-                        self.engine.post(other, here[out[other] : out[other + 1]].copy())  # which stays as it is
+                        self.engine.post(other, copied(here[out[other] : out[other + 1]]))  # which stays as it is
                 for other in self._others():
                     if own[other + 1] > own[other]:
                         self._fetch(other, there[own[other] : own[other + 1]])

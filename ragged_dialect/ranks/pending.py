@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ragged_dialect.host_memory import copied, room
 from ragged_dialect.ranks.calls import memory
 from ragged_dialect.ranks.engine import Bytes
 from ragged_dialect.ranks.group import Exchange, Words, current
@@ -43,9 +44,9 @@ class _Sent(NamedTuple):
             exchange(np.diff(known), sent.tolist(), lengths, received.tolist(), 8, self.what + level, True)
             vectors.append(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
             sent, received = known[sent], vectors[-1][received]
-        room = np.empty(received[-1] * self.row_bytes, np.uint8)
-        exchange(self.values, sent.tolist(), room, received.tolist(), self.row_bytes, self.agreed, False)
-        return _Received(vectors, int(received[-1]), room)
+        came = room((int(received[-1]) * self.row_bytes,), np.dtype(np.uint8))
+        exchange(self.values, sent.tolist(), came, received.tolist(), self.row_bytes, self.agreed, False)
+        return _Received(vectors, int(received[-1]), came)
 
 
 def start(address: int) -> None:
@@ -61,7 +62,7 @@ def start(address: int) -> None:
         levels.append(known if offsets is None else offsets)
         components = components * known if offsets is None else int(offsets[-1])
     what, row_bytes, agreed, values = asked[-4:].tolist()
-    sent = _Sent(ranks, levels, what, row_bytes, agreed, memory(values, components * row_bytes).copy())
+    sent = _Sent(ranks, levels, what, row_bytes, agreed, copied(memory(values, components * row_bytes)))
     group = current()
     group.require_ranks(ranks)
     asked[0] = group.begin(sent.exchanged)

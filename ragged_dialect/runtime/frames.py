@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ragged_dialect.errors import AllocationError
-from ragged_dialect.runtime import memory
+from ragged_dialect.host_memory import Hooks, copied, hooks
 from ragged_dialect.runtime.signature import Argument, Array, Part, Signature, scalar_format
 from ragged_dialect.runtime.status import STATUS_ENTRIES
 
@@ -96,7 +96,7 @@ class FrameLayout:
         for part, (allocated, *_) in self._by_part(fields):
             if part.shape is not None and allocated not in owned:
                 owned.add(allocated)
-                memory.hooks.free(allocated)
+                hooks.free(allocated)
 
     def _by_part(self, fields: Sequence[int]) -> Iterator[tuple[Part, Sequence[int]]]:
         """The results with their fields."""
@@ -166,9 +166,7 @@ class Owner:
     __slots__ = ()
     fields: Sequence[int]
 
-    def __del__(
-        self, hooks: memory.Hooks = memory.hooks
-    ) -> None:  # kept: when the interpreter exits, modules lose their names
+    def __del__(self, hooks: Hooks = hooks) -> None:  # kept: when the interpreter exits, modules lose their names
         hooks.free(self.fields[0])
 
 
@@ -212,6 +210,6 @@ def _array(part: Part, fields: Sequence[int], owned: set[int]) -> Array:
     """The array of a descriptor. `owned` are the buffers that arrays of this call own already: a
     program may return one buffer several times, results do not share it."""
     if fields[0] in owned:
-        return descriptor_array(None, fields, part.dtype).copy()
+        return copied(descriptor_array(None, fields, part.dtype))
     owned.add(fields[0])
     return descriptor_array(Allocation(fields), fields, part.dtype, writeable=True)

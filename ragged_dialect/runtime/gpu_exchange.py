@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ragged_dialect import host_memory
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.ranks.calls import exchange_rows
 from ragged_dialect.ranks.group import current
@@ -18,7 +17,7 @@ def exchange_on_device(rows: Argument, sent: Argument, room: Argument, received:
     if group.link is not None and not lengths and rows.flags.c_contiguous and room.flags.c_contiguous:
         group.exchange_on_device(rows, sends.tolist(), room, receives.tolist(), row_bytes, what)
         return
-    taken = np.empty(room.shape, room.dtype)
+    taken = host_memory.room(room.shape, room.dtype)
     exchange_rows(rows.get(), sends, taken, receives, ranks, row_bytes, what, lengths)
     room.set(taken)
 

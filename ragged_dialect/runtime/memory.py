@@ -1,4 +1,4 @@
-"""The memory of programs on the CPU: where it comes from, and the error when there is none."""
+"""The memory of programs on the CPU: what is kept of it and counted, and the error when there is none."""
 
 from __future__ import annotations
 
@@ -7,36 +7,15 @@ import ctypes
 import os
 import resource
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragged_dialect.errors import AllocationError, CompileError, RaggedError
+from ragged_dialect.host_memory import Hooks, hooks
 from ragged_dialect.runtime.machine_code import MachineCode
 
 _c: Any = ctypes.CDLL(None)
-_c.malloc.argtypes = [ctypes.c_size_t]
-_c.malloc.restype = ctypes.c_void_p
-_c.free.argtypes = [ctypes.c_void_p]
-_c.free.restype = None
-
-
-class Hooks:
-    """Where programs take memory, and where it is given back, that of their results too: functions of C as `malloc` and
-    `free`, for any thread. They are the C library's until the first program asks for a pool or a test for its own."""
-
-    def __init__(self) -> None:
-        self.allocate = _c.malloc
-        self.free = _c.free
-        self.chosen = False
-
-    def choose(self, allocate: Callable[..., int], free: Callable[..., None]) -> None:
-        """Put others in their place, before the first program runs."""
-        assert not self.chosen
-        self.allocate, self.free, self.chosen = allocate, free, True
-
-
-hooks = Hooks()
 
 
 class CountedHooks(Hooks):

@@ -83,6 +83,60 @@ def test_no_page_faults_in_steady_state(threads: str) -> None:
         run(STEADY.replace("faults < 20", "faults < 400"), RAGGED_NUM_THREADS=threads)
 
 
+COPIES = """
+p, n, e, h = pool(), 4096, 8, 64
+x, scores = np.ones((n, h), np.float32), np.ones((n, e), np.float32)
+experts = [np.ones(shape, np.float32) for shape in ((e, h, 2 * h), (e, h, 2 * h), (e, 2 * h, h))]
+dense, one = np.ones((n, h), np.float32), rows(1)
+square = lambda x: x * x
+same = rg.jit(lambda x: [x * 2] * 2)
+moe = rg.jit(lambda *args: rg.nn.moe(*args, k=2, owned=(e,)))
+calls = [
+    lambda: moe(x, scores, *experts),  # what is sent early and what came
+    lambda: same(one),  # one allocation, two results
+    lambda: rg.vjp(square, dense)[1](dense),  # arguments that may change until the pullback
+]
+for call in calls:
+    for _ in range(3):
+        call()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(5):
+        call()
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert faults < 5 * 40, faults  # 256 pages or more are copied at once
+"""
+
+
+def test_copies_are_in_memory_that_is_used_again() -> None:
+    run(COPIES, RAGGED_NUM_THREADS="1", MALLOC_MMAP_THRESHOLD_=str(128 << 10))  # which does not grow then
+
+
+EARLY = """
+
+from ragged_dialect.host_memory import copied, room
+early = room((MIB,), np.dtype(np.uint8))
+early[:] = 7
+p = pool()
+late = copied(early.reshape(2, -1).T)
+view = late[3:]
+assert (late == 7).all() and late.flags.c_contiguous and late.flags.writeable
+del early, late
+assert (view == 7).all()
+held = p.held
+del view
+assert p.held >= held + MIB, (held, p.held)
+try:
+    room((1 << 45,), np.dtype(np.int64))
+except MemoryError as error:
+    print(error)
+"""
+
+
+def test_arrays_in_the_memory_of_programs() -> None:
+    """One that is older than the pool goes back to where it came from."""
+    assert run(EARLY) == f"expected memory for {1 << 48} bytes, got none\n"
+
+
 BOUNDED = """
 p = pool()
 limit = int(os.environ["RAGGED_POOL_BYTES"])

@@ -14,6 +14,7 @@ from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.guards import structure_at, structure_finder
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves
 from ragged_dialect.arrays.tracing.plan import Parts, Plan
+from ragged_dialect.host_memory import copied
 from ragged_dialect.narrowing import is_scalar, is_tuple
 from ragged_dialect.runtime.frames import descriptor, descriptor_array
 from ragged_dialect.runtime.signature import Argument
@@ -72,7 +73,7 @@ def _parts(fields: tuple[int, ...], places: Sequence[tuple[int, int, int, DType]
             parts.append(made)
     for number, (at, end, _, dtype) in enumerate(places):  # last: there may be no memory for a copy
         if parts[number] is None:
-            parts[number] = Buffer(descriptor_array(owners[fields[at]], fields[at:end], dtype).copy())
+            parts[number] = Buffer(copied(descriptor_array(owners[fields[at]], fields[at:end], dtype)))
     return parts
 
 

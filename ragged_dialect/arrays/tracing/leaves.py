@@ -15,7 +15,9 @@ from ragged_dialect.arrays.core.buffer import Buffer
 from ragged_dialect.arrays.core.spec import NUMBERS, DType, Spec, spec
 from ragged_dialect.arrays.core.storage import ArrayLike, Dense
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.host_memory import copied
 from ragged_dialect.layout import RAGGED, Layout
+from ragged_dialect.narrowing import is_array
 from ragged_dialect.runtime.signature import Array
 
 
@@ -94,7 +96,9 @@ def unchanging(x: ArrayLike) -> ArrayLike:
         values = None if type(x.buffer) is not Buffer else x.buffer.array  # others are a program's or PyTorch's
         own = unchanging(values)
         return x if own is values else RaggedArray.trusted(Buffer(own), x.axes, x.spec)
-    return x.copy() if storage.library(x) in ("numpy", "cupy") and getattr(x.flags, "writeable", True) else x
+    if is_array(x):
+        return copied(x) if x.flags.writeable else x
+    return x.copy() if storage.library(x) == "cupy" else x
 
 
 HELD = "expected what requires a gradient as an argument, got an array that the traced function holds on to"
