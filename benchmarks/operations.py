@@ -91,7 +91,9 @@ def rows_of(point: Point, threads: int, only: list[str], repetitions: int) -> It
             continue
         try:
             call = prepare(case)
-        except NotImplementedError:
+        except NotImplementedError as error:
+            if str(error):
+                print(f"# {operation}, {point.name}: left out: {error}", file=sys.stderr)
             continue
         candidates = _candidates(operation, case, call, loaded)
         moved = case.values.nbytes + _plain(call()).nbytes
@@ -123,7 +125,9 @@ def _collect(options: argparse.Namespace) -> list[Row]:
     for threads in options.threads:
         environment = os.environ | dict.fromkeys(THREADS, str(threads))
         command = [sys.executable, __file__, *sys.argv[1:], "--child", str(threads)]
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode:  # a library may end the process, or want more memory than there is
+            print(f"# {threads} threads: ended with code {done.returncode}, not all was measured", file=sys.stderr)
         for cells in csv.reader(done.stdout.splitlines()):
             operation, point, count, candidate, version, *times = cells
             found.append(Row(operation, point, int(count), candidate, version, *map(float, times)))

@@ -15,7 +15,8 @@ from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_address, size_key
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.row_groups import CHUNK, RowGroup, narrow, row_groups
+from ragged_dialect.lowering.rows.cutting import narrow
+from ragged_dialect.lowering.rows.groups import CHUNK, RowGroup, row_groups
 from ragged_dialect.lowering.search import ended
 
 _SHARES = 256

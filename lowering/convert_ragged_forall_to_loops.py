@@ -12,7 +12,8 @@ from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.component_tiles import ComponentTiles
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.row_groups import CHUNK, cut, row_groups
+from ragged_dialect.lowering.rows.cutting import cut
+from ragged_dialect.lowering.rows.groups import CHUNK, row_groups
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _LOOPS = ("scf.for", "scf.parallel", "scf.while")

@@ -37,6 +37,18 @@ def _on_features(function: Callable[[Any, Case], Any]) -> Callable[[Case], Calla
     return prepare
 
 
+LARGEST = 1 << 31
+"""Bytes of a padded result: every candidate has one, and some keep two."""
+
+
+def _to_padded(case: Case) -> Callable[[], Any]:
+    size = case.lengths.size * int(case.lengths.max()) * (case.values.nbytes // max(case.rows, 1))
+    if size > LARGEST:
+        raise NotImplementedError(f"a result of {size / 1e9:.1f} GB")
+    x = array(case)
+    return lambda: rg.to_padded(x)
+
+
 def _filter(case: Case) -> Callable[[], Any]:
     x, mask = array(case), rg.from_offsets(case.mask, case.offsets)
     return lambda: x[mask]
@@ -69,7 +81,7 @@ OPERATIONS = {
     "softmax": _on(lambda x: rg.softmax(x, 1), "f"),
     "cumsum": _on(lambda x: x.cumsum(1)),
     "layer_norm": _on_features(lambda x, case: rg.layer_norm(x)),
-    "to_padded": _on(rg.to_padded),
+    "to_padded": _to_padded,
     "take": _take,
     "filter": _filter,
     "lookup": _lookup,

@@ -15,6 +15,7 @@ from ragged_dialect.lowering.component_tiles import ComponentTiles, offsets_of
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.program_runtime import call, declare
 from ragged_dialect.lowering.records import REFUSES
+from ragged_dialect.lowering.rows.op import FLAT
 from ragged_dialect.lowering.skew.parts import Parts
 from ragged_dialect.lowering.skew.places import Places
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut
@@ -23,8 +24,6 @@ from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _PARTS = 8
 """Parts of the shortest component that is shared: of as many elements as `convert-ragged-forall-to-loops` has."""
-
-_FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
 
 
 @dataclass(frozen=True)
@@ -120,14 +119,14 @@ class _Components:
         if len(block.arguments) != 1 or Mapping.of(forall) != Mapping() or ComponentTiles.of(forall) is not None:
             return None
         body = [op.operation for op in list(block.operations)[:-1]]
-        if not all(op.name in (*_FLAT, "memref.load", "memref.store") or is_address(op) for op in body):
+        if not all(op.name in (*FLAT, "memref.load", "memref.store") or is_address(op) for op in body):
             return None
         for op in body:
             offsets = offsets_of(op.results[0], block.arguments[0]) if op.name == "arith.subi" else None
             if offsets is None or offsets.owner == block:
                 continue
             length = op.results[0]
-            along = [o for o in body if o.name in _FLAT and any(dims_of(x, length) for x in o.operands)]
+            along = [o for o in body if o.name in FLAT and any(dims_of(x, length) for x in o.operands)]
             if along and all(is_cut(o, length) or Parts.of(o, length) is not None for o in along):
                 places = [(x, k) for o in along for x in o.operands for k in dims_of(x, length)]
                 return _Components(forall, offsets, length, max(inner_size(x, k) for x, k in places))

@@ -12,7 +12,7 @@ from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import allocate
 from ragged_dialect.lowering.folds import Fold
 from ragged_dialect.lowering.forall_bounds import forall_over
-from ragged_dialect.lowering.row_groups import CHUNK
+from ragged_dialect.lowering.rows.groups import CHUNK
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _PURE = ("memref.load", "memref.dim", "memref.subview", "scf.yield", "scf.if")

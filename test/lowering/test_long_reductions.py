@@ -12,7 +12,7 @@ import pytest
 
 import ragged_dialect as rg
 from conftest import ROOT
-from ragged_dialect.lowering.row_groups import CHUNK
+from ragged_dialect.lowering.rows.groups import CHUNK
 
 PART = CHUNK // 8
 """Rows of a part, of eight features."""

@@ -1,0 +1,118 @@
+"""Flat ops over the same rows, which can run in one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import captures
+from ragged_dialect.lowering.attributes import Mapping
+from ragged_dialect.lowering.buffers import is_address, is_buffer, is_own, root
+from ragged_dialect.lowering.rows.op import FLAT, Place, RowOp, outs_of
+
+_SHARED = 128
+"""Rows of a chunk of a product at least: it reads all of its other operand for each chunk."""
+
+CHUNK = 16384
+"""Elements of a chunk, of the widest buffer: what several ops need of them stays in an L2 cache of 256 KiB."""
+
+
+@dataclass
+class RowGroup:
+    """Flat ops in their order, whose loops are over the same rows. `lengths` has all that is known to be the number of
+    rows, `places` how buffers are accessed, by what they are views of."""
+
+    chunk: int = CHUNK
+    ops: dict[ir.Operation, RowOp] = field(default_factory=dict[ir.Operation, RowOp])
+    lengths: set[Hashable] = field(default_factory=set[Hashable])
+    places: dict[ir.Value, set[Place]] = field(default_factory=dict[ir.Value, set[Place]])
+    written: set[ir.Value] = field(default_factory=set[ir.Value])
+    mapping: Mapping = field(default_factory=Mapping)
+
+    def add(self, found: RowOp) -> bool:
+        """Add an op, where it is over the same rows, and sees of other rows nothing that the group writes."""
+        mapping = Mapping.of(found.op)
+        if not self.ops:
+            self.mapping = mapping
+        elif not (found.lengths & self.lengths and self._is_free(found) and self.mapping.takes(mapping)):
+            return False
+        elif max(found.least, *(other.least for other in self.ops.values())) > self.rows:
+            return False
+        self.ops[found.op] = found
+        self.lengths |= found.lengths
+        self.written |= found.written
+        for buffer, places in found.accessed.items():
+            self.places.setdefault(buffer, set()).update(places)
+        return True
+
+    def _is_free(self, found: RowOp) -> bool:
+        if not all(is_own(buffer) for buffer in (*self.places, *found.accessed)):
+            return False
+        for buffer in (self.written & set(found.accessed)) | (found.written & set(self.places)):
+            places = self.places[buffer] | found.accessed[buffer]
+            if len(places) != 1 or any(dim < 0 for _, dim in places):
+                return False
+        return True
+
+    def stands(self, op: ir.Operation) -> bool:
+        """Whether an op may be done before all of the group, which comes before it."""
+        accessed = _accessed(op)
+        if accessed is None:
+            return False
+        reads, writes = accessed
+        if not all(is_own(buffer) for buffer in (*self.places, *reads, *writes)):
+            return False
+        return not (writes & set(self.places) or reads & self.written)
+
+    @property
+    def along(self) -> list[Place]:
+        """The places that rows are along."""
+        return [place for found in self.places.values() for place in found if place[1] >= 0]
+
+    @property
+    def is_product(self) -> bool:
+        """Whether rows are multiplied with a matrix that all of them see."""
+        return any(op.is_product for op in self.ops.values())
+
+    @property
+    def width(self) -> int:
+        """The elements of a row of the widest buffer."""
+        return max(op.width for op in self.ops.values())
+
+    @property
+    def rows(self) -> int:
+        """The rows of a chunk: those of about so many elements of the widest buffer."""
+        rows = (self.mapping.tile or self.chunk) // self.width
+        least = [op.least for op in self.ops.values()]
+        return max(rows, 1, _SHARED if self.is_product and self.mapping.tile is None else 1, *least)
+
+
+def row_groups(block: ir.Block, chunk: int = CHUNK, results: int = 0) -> Iterator[RowGroup]:
+    """The flat ops of a block by the loops they can run in, reductions of all rows into at most so many elements among
+    them. What is between the ops of a group can be done before all of them."""
+    groups: list[RowGroup] = []
+    for op in [op.operation for op in block.operations]:
+        if is_address(op):
+            continue
+        found = RowOp.of(op, results)
+        home = None if found is None else next((group for group in groups[::-1] if group.add(found)), None)
+        done = [group for group in groups if group is not home and not group.stands(op)]
+        yield from done
+        groups = [group for group in groups if group not in done]
+        if found is not None and home is None:
+            groups.append(RowGroup(chunk))
+            groups[-1].add(found)
+    yield from groups
+
+
+def _accessed(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]] | None:
+    """The buffers that an op reads and writes, by what they are views of; None where that is not known."""
+    if op.name in FLAT:
+        inner = [x for x in captures([op]) if is_buffer(x)]
+        return {root(x) for x in (*op.operands, *inner) if is_buffer(x)}, {root(x) for x in outs_of(op)}
+    if op.name == "memref.load":
+        return {root(op.operands[0])}, set()
+    if op.name == "memref.copy":
+        return {root(op.operands[0])}, {root(op.operands[1])}
+    return None
