@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -24,14 +25,15 @@ class Hooks:
     `free`, for any thread. They are the C library's until the first program asks for a pool or a test for its own."""
 
     def __init__(self) -> None:
-        self.allocate = _c.malloc
-        self.free = _c.free
+        self.both = self.allocate, self.free = _c.malloc, _c.free
+        """Those that belong together, for who takes memory while another thread chooses."""
         self.chosen = False
 
     def choose(self, allocate: Callable[..., int], free: Callable[..., None]) -> None:
         """Put others in their place, before the first program runs."""
         assert not self.chosen
-        self.allocate, self.free, self.chosen = allocate, free, True
+        self.both = self.allocate, self.free = allocate, free
+        self.chosen = True
 
 
 hooks = Hooks()
@@ -47,8 +49,8 @@ class _Memory:
     __slots__ = ("_free", "address")
 
     def __init__(self, size: int) -> None:
-        self._free = hooks.free
-        address = hooks.allocate(size)
+        allocate, self._free = hooks.both
+        address = allocate(size) if size <= sys.maxsize else None  # ctypes leaves the upper bits of larger ones out
         if not address:
             raise MemoryError(f"expected memory for {size} bytes, got none")
         self.address = address
@@ -61,7 +63,7 @@ class _Memory:
 def room(shape: tuple[int, ...], dtype: np.dtype[T]) -> NDArray[T]:
     """`numpy.empty` in memory of programs, which is used again. MemoryError."""
     size = math.prod(shape) * dtype.itemsize
-    if size <= _KEPT:
+    if size <= _KEPT or dtype.hasobject:  # NumPy reads references before it writes others over them
         return np.empty(shape, dtype)
     owner = _Memory(size)
     memory: Any = (ctypes.c_char * size).from_address(owner.address)

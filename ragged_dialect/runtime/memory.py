@@ -26,6 +26,7 @@ class CountedHooks(Hooks):
         super().__init__()
         self.allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(self._take)
         self.free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._give)
+        self.both = self.allocate, self.free
         self._changing = threading.Lock()
         self.start()
 

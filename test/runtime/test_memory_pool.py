@@ -16,6 +16,7 @@ import pytest
 import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect.compiler.loading import runtime
+from ragged_dialect.host_memory import copied, room
 from ragged_dialect.runtime import memory
 
 HERE = ROOT / "test"
@@ -135,6 +136,44 @@ except MemoryError as error:
 def test_arrays_in_the_memory_of_programs() -> None:
     """One that is older than the pool goes back to where it came from."""
     assert run(EARLY) == f"expected memory for {1 << 48} bytes, got none\n"
+
+
+CHOSEN_AMID = """
+import sys
+from ragged_dialect import host_memory
+from ragged_dialect.compiler.loading import runtime
+
+lines = []
+
+def trace(frame, event, _):
+    if frame.f_code is not host_memory._Memory.__init__.__code__:
+        return None
+    if event == "line":
+        lines.append(frame.f_lineno)
+        if len(lines) == 2:
+            sys.settrace(None)
+            runtime()
+    return trace
+
+sys.settrace(trace)
+made = host_memory.room((MIB,), np.dtype(np.uint8))
+assert memory._pools
+made[:] = 7
+del made
+"""
+
+
+def test_a_pool_that_is_chosen_while_memory_is_taken() -> None:
+    """By another thread, whose first program it is: memory does not go to the pool that is not of it."""
+    run(CHOSEN_AMID)
+
+
+def test_arrays_that_are_none_of_plain_memory() -> None:
+    references = np.array([("of", k) for k in range(20_000)] + [None], object)
+    assert copied(references)[:-1].tolist() == [("of", k) for k in range(20_000)]
+    for rows in (2**61, 2**61 + MIB):
+        with pytest.raises(MemoryError, match=f"expected memory for {8 * rows} bytes, got none"):
+            room((rows,), np.dtype(np.int64))
 
 
 BOUNDED = """
