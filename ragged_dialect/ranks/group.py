@@ -144,7 +144,7 @@ class Group:
         all rows; RankError."""
         try:
             rows = np.asarray(rows)
-        except (ValueError, RuntimeError) as error:  # RuntimeError of torch, and ours
+        except (ValueError, TypeError, RuntimeError) as error:  # of CuPy and torch, and ours
             raise error if isinstance(error, ArgumentError) else ArgumentError(f"expected rows, got: {error}") from None
         if rows.ndim == 0 or rows.dtype.hasobject or rows.dtype.kind == "T":
             raise ArgumentError(f"expected rows of numbers, got {rows.dtype} of rank {rows.ndim}")
@@ -156,7 +156,8 @@ class Group:
             raise ArgumentError(f"expected {self.size} counts with sum {len(rows)}, got {counts}")
         given, taken = np.array(counts, np.int64), np.empty(self.size, np.int64)
         one = list(range(self.size + 1))
-        what = crc32(f"{rows.dtype.descr} {rows.shape[1:]}".encode())
+        # With the name: others than NumPy's have one `str` for several types, as float8_e4m3fn and int4.
+        what = crc32(f"{rows.dtype.str} {rows.dtype} {rows.shape[1:]}".encode())
         self.exchange(given, one, taken, one, 8, what << 1, lengths=True)
         out = room((int(taken.sum()), *rows.shape[1:]), rows.dtype)
         sent, received = ([0, *np.cumsum(n).tolist()] for n in (given, taken))

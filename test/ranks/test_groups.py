@@ -235,8 +235,11 @@ def test_a_rank_that_does_not_answer() -> None:
 
 
 class Untaken:
+    def __init__(self, error: type[Exception]) -> None:
+        self.error = error
+
     def __array__(self, *_: object, **__: object) -> Any:
-        raise ValueError("of no array")
+        raise self.error("of no array")
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
@@ -247,7 +250,8 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Group().rows(np.arange(3), [1.5, 1.5]), "expected integers as counts, got [1.5, 1.5]"),
     (lambda: Group().rows(np.array(3), [1]), "expected rows of numbers, got int64 of rank 0"),
     (lambda: Group().rows(np.array([None]), [1]), "expected rows of numbers, got object of rank 1"),
-    (lambda: Group().rows(Untaken(), [1]), "expected rows, got: of no array"),
+    (lambda: Group().rows(Untaken(ValueError), [1]), "expected rows, got: of no array"),
+    (lambda: Group().rows(Untaken(TypeError), [1]), "expected rows, got: of no array"),  # as CuPy
     (lambda: Group().rows(np.arange(3), [2]), "expected 1 counts with sum 3, got [2]"),
     (lambda: Group().rows(np.arange(3), [4, -1]), "expected 1 counts with sum 3, got [4, -1]"),
     (lambda: rg.ranks.mpi(3), "expected a communicator of mpi4py, got int"),
@@ -507,3 +511,17 @@ def test_what_was_begun_leaves_no_thread_behind_its_group() -> None:
         gc.collect()
         assert time.monotonic() < deadline, left
         time.sleep(0.01)
+
+
+def test_rows_of_types_with_one_description() -> None:
+    """NumPy describes both as one byte; and those with fields in each other's place not at all."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+
+    def work(group: Group) -> None:
+        group.rows(np.zeros(2).astype([ml_dtypes.float8_e4m3fn, ml_dtypes.int4][group.rank]), [1, 1])
+
+    text = "expected rows of one type and shape, by the same op, got others of rank"
+    assert all(text in str(error) for error in errors_of(2, work, 10).values())
+    swapped = np.dtype({"names": ["a", "b"], "formats": ["i4", "i2"], "offsets": [2, 0]})
+    rows = np.array([(1, 2), (3, 4)], swapped)
+    assert Group().rows(rows, [2])[0].tolist() == [(1, 2), (3, 4)]
