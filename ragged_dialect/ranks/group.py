@@ -89,7 +89,7 @@ class Group:
             if self._entered:
                 return
             if error is None or isinstance(error, Exception):  # Ctrl-C does not wait for other ranks
-                self._settle()
+                self._settle_or_tell()
             if self.engine is None or self.engine.failure:
                 return
             if error is not None:
@@ -105,18 +105,27 @@ class Group:
 
     def fail(self, text: str) -> None:
         """Tell the other ranks that this one failed, once what was begun has ended. The group is of no use then."""
-        self._settle()
+        self._settle_or_tell()
         self._tell(text)
+
+    def _settle_or_tell(self) -> None:
+        """Wait for what was begun, at the end: nobody else tells of a Ctrl-C meanwhile."""
+        try:
+            self._settle()
+        except BaseException as error:
+            self._tell(told(error))
+            raise
 
     def _tell(self, text: str) -> None:
         if self.engine is None:
             return
         self.engine.fail(f"rank {self.rank} failed: {text}")
-        self._settle()  # what was begun ends at once then
+        notice = self.engine.failure.encode(errors="replace")[:TEXT]
         stopped: BaseException | None = None
-        for other in self._others():
+        # What was begun ends at once then.
+        for step in (self._settle, *(partial(self.engine.tell, other, notice) for other in self._others())):
             try:
-                self.engine.tell(other, self.engine.failure.encode(errors="replace")[:TEXT])
+                step()
             except (RankError, Told):  # of a rank that is gone already
                 pass
             except BaseException as error:  # a second Ctrl-C: the others are told first

@@ -525,3 +525,43 @@ def test_rows_of_types_with_one_description() -> None:
     swapped = np.dtype({"names": ["a", "b"], "formats": ["i4", "i2"], "offsets": [2, 0]})
     rows = np.array([(1, 2), (3, 4)], swapped)
     assert Group().rows(rows, [2])[0].tolist() == [(1, 2), (3, 4)]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_ctrl_c_while_what_was_begun_is_waited_for(fails: bool) -> None:
+    """Where a group is left, or fails, and once more when the others are about to be told: they are all the same."""
+    engines: list[Any] = [*threads.engines(2)]
+    over, errors = threading.Event(), dict[int, BaseException]()
+    rows, one = np.zeros(2), [0, 1, 2]
+
+    def begin(group: Group, order: Any) -> None:
+        group.begin(lambda exchange: exchange(rows, one, np.zeros(2), one, 8, 5, False))
+        settle, own, times = order.settle, threading.current_thread(), [1, 2]
+
+        def interrupted() -> None:
+            if threading.current_thread() is own and times:
+                times.pop()
+                raise KeyboardInterrupt
+            settle()
+
+        order.settle = interrupted
+
+    def serve(rank: int) -> None:
+        try:
+            with Group(engines[rank], 30) as group:
+                if rank:
+                    begin(group, engines[rank].order)
+                    if fails:
+                        group.fail("stopped")
+                else:
+                    over.wait(10)
+                    group.exchange(rows, one, np.zeros(2), one, 8, 5)
+        except (KeyboardInterrupt, rg.RankError) as error:
+            errors[rank] = error
+        over.set()
+
+    started = time.monotonic()
+    together(2, serve)
+    assert time.monotonic() - started < 10
+    assert isinstance(errors[1], KeyboardInterrupt)
+    assert str(errors[0]) == "rank 1 failed: KeyboardInterrupt: "
