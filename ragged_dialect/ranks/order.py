@@ -33,9 +33,11 @@ class Order:
 
     def settle(self) -> None:
         """Let what was begun end, as it may: it waits for nothing that the caller does."""
-        if self._last is not None and current_thread() is not self._own_thread:
-            wait_for([self._last])
-            self._last = None  # which has what came
+        last = self._last  # others may settle it, too
+        if last is not None and current_thread() is not self._own_thread:
+            wait_for([last])
+            if self._last is last:
+                self._last = None  # which has what came
 
     @contextmanager
     def turn(self) -> Generator[None]:

@@ -16,6 +16,7 @@ import pytest
 import ragged_dialect as rg
 from ragged_dialect.ranks import Group, threads
 from ragged_dialect.ranks.engine import Bytes
+from ragged_dialect.ranks.order import Order
 
 Work = Callable[[Group], Any]
 
@@ -565,3 +566,17 @@ def test_ctrl_c_while_what_was_begun_is_waited_for(fails: bool) -> None:
     assert time.monotonic() - started < 10
     assert isinstance(errors[1], KeyboardInterrupt)
     assert str(errors[0]) == "rank 1 failed: KeyboardInterrupt: "
+
+
+def test_what_is_begun_while_another_thread_waits_is_waited_for() -> None:
+    order, first, second, done = Order(), threading.Event(), threading.Event(), list[int]()
+    order.begin(lambda: first.wait(10), "begun")
+    other = threading.Thread(target=order.settle)
+    other.start()
+    time.sleep(0.1)  # for it to wait
+    order.begin(lambda: done.append(second.wait(10)), "begun")
+    first.set()
+    other.join()
+    threading.Timer(0.1, second.set).start()
+    order.settle()
+    assert done == [True]
