@@ -80,12 +80,12 @@ def run_on(ranks: Sequence[ThreadEngine], function: Callable[[Group], T], timeou
             errors.append(error)
 
     threads = [threading.Thread(target=serve, args=(e,), name=f"rank {e.rank}", daemon=True) for e in ranks]
-    for thread in threads:
-        thread.start()
     try:
         for thread in threads:
+            thread.start()
+        for thread in threads:
             thread.join()
-    except BaseException as error:  # Ctrl-C
+    except BaseException as error:  # Ctrl-C, or no more threads
         for engine in ranks:
             engine.tell(engine.rank, f"all ranks were stopped: {told(error)}".encode())
         raise

@@ -479,6 +479,29 @@ def test_ctrl_c_of_ranks_that_are_threads(monkeypatch: pytest.MonkeyPatch) -> No
     assert said.get(timeout=10) == "all ranks were stopped: KeyboardInterrupt: "
 
 
+def test_ranks_for_which_there_is_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that run do not wait for them."""
+    said: SimpleQueue[str] = SimpleQueue()
+    start = threading.Thread.start
+
+    def work(group: Group) -> None:
+        try:
+            group.rows(np.arange(2), [1, 1])
+        except rg.RankError as error:
+            said.put(str(error))
+
+    def started(self: threading.Thread) -> None:
+        if self.name == "rank 1":
+            raise RuntimeError("no more threads")
+        start(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", started)
+        with pytest.raises(RuntimeError, match="no more threads"):
+            rg.ranks.run(2, work)
+    assert said.get(timeout=10) == "all ranks were stopped: RuntimeError: no more threads"
+
+
 def test_a_second_ctrl_c_while_others_are_told() -> None:
     def work(group: Group) -> None:
         engine: Any = group.engine
