@@ -28,7 +28,12 @@ class Order:
             return work()
 
         self._worker = self._worker or ThreadPoolExecutor(1, name)
-        self._last = self._worker.submit(marked)
+        try:
+            self._last = self._worker.submit(marked)
+        except BaseException:  # Ctrl-C, before the pool knows a thread that runs: the process would not end
+            self._worker.shutdown(wait=False, cancel_futures=True)
+            self._worker = None
+            raise
         return self._last
 
     def settle(self) -> None:

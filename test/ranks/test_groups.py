@@ -603,3 +603,22 @@ def test_what_is_begun_while_another_thread_waits_is_waited_for() -> None:
     threading.Timer(0.1, second.set).start()
     order.settle()
     assert done == [True]
+
+
+def test_ctrl_c_while_a_thread_starts_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For which the process would wait when it ends."""
+    order, start = Order(), threading.Thread.start
+
+    def interrupted(self: threading.Thread) -> None:
+        start(self)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            order.begin(int, "interrupted")
+    deadline = time.monotonic() + 5
+    while any(thread.name.startswith("interrupted") for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert order.begin(int, "again").result(5) == 0
