@@ -64,7 +64,7 @@ def room(shape: tuple[int, ...], dtype: np.dtype[T]) -> NDArray[T]:
     """`numpy.empty` in memory of programs, which is used again. MemoryError."""
     size = math.prod(shape) * dtype.itemsize
     if size <= _KEPT or dtype.hasobject:  # NumPy reads references before it writes others over them
-        return np.empty(shape, dtype)
+        return np.ndarray(shape, dtype)  # `empty` makes texts of no bytes longer
     owner = _Memory(size)
     memory: Any = (ctypes.c_char * size).from_address(owner.address)
     memory.owner = owner

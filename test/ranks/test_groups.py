@@ -549,6 +549,8 @@ def test_rows_of_types_with_one_description() -> None:
     swapped = np.dtype({"names": ["a", "b"], "formats": ["i4", "i2"], "offsets": [2, 0]})
     rows = np.array([(1, 2), (3, 4)], swapped)
     assert Group().rows(rows, [2])[0].tolist() == [(1, 2), (3, 4)]
+    nothing = np.zeros(2, [("text", "S0")])["text"]
+    assert Group().rows(nothing, [2])[0].dtype == nothing.dtype
 
 
 @pytest.mark.parametrize("fails", [False, True])
