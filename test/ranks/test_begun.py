@@ -1,0 +1,236 @@
+"""Exchanges that are begun early: their order, who waits for them, and what ends them."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from support.ranks import errors_of, together
+
+import ragged_dialect as rg
+from ragged_dialect.ranks import Group, threads
+from ragged_dialect.ranks.engine import Bytes
+from ragged_dialect.ranks.order import Order
+
+
+def test_a_rank_that_fails_ends_what_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others get what was begun, and its failure with the next exchange."""
+    fetch = threads.ThreadEngine.fetch
+
+    def slow(self: threads.ThreadEngine, rank: int, into: Bytes, deadline: float) -> None:
+        time.sleep(0.02)
+        fetch(self, rank, into, deadline)
+
+    monkeypatch.setattr(threads.ThreadEngine, "fetch", slow)
+    got: dict[int, Any] = {}
+
+    def work(group: Group) -> None:
+        room = np.zeros(2, np.int64)
+        begun = group.begin(lambda exchange: exchange(np.arange(2), [0, 1, 2], room, [0, 1, 2], 8, 5, False))
+        if group.rank:
+            raise ValueError("no more")
+        group.begun[begun].result()
+        got[group.rank] = room.tolist()
+        group.rows(np.arange(2), [1, 1])
+
+    assert "rank 1 failed: ValueError: no more" in str(errors_of(2, work)[0])
+    assert got == {0: [0, 0]}
+
+
+def test_ctrl_c_does_not_wait_for_what_was_begun() -> None:
+    """The other rank is busy until it is told."""
+    stopped = threading.Event()
+
+    def work(group: Group) -> None:
+        one = [0, 1, 2]
+        if group.rank:
+            group.begin(lambda exchange: exchange(np.arange(2), one, np.zeros(2, np.int64), one, 8, 5, False))
+            raise KeyboardInterrupt
+        assert stopped.wait(30)
+        group.rows(np.arange(2), [1, 1])
+
+    errors: dict[int, BaseException] = {}
+    engines = threads.engines(2)
+
+    def serve(rank: int) -> None:
+        try:
+            with Group(engines[rank]) as group:
+                work(group)
+        except BaseException as error:
+            errors[rank] = error
+        if rank:
+            stopped.set()
+
+    together(2, serve)
+    assert isinstance(errors[1], KeyboardInterrupt)
+    assert str(errors[0]) == "rank 1 failed: KeyboardInterrupt: "
+
+
+def test_two_groups_of_one_engine_have_one_order() -> None:
+    """What one began comes before what the other one exchanges, on every rank."""
+    one = [0, 1, 2]
+
+    def work(group: Group) -> None:
+        other = Group(group.engine)
+        for turn in range(20):
+            begun, room = np.zeros(2, np.int64), np.zeros(2, np.int64)
+
+            def late(exchange: Any, turn: int = turn, begun: Any = begun) -> None:
+                time.sleep(0.002 * ((group.rank + turn) % 2))
+                exchange(np.full(2, -turn), one, begun, one, 8, 5, False)
+
+            number = group.begin(late)
+            other.exchange(np.full(2, turn), one, room, one, 8, 5)
+            group.begun.pop(number).result()
+            assert (begun.tolist(), room.tolist()) == ([-turn] * 2, [turn] * 2)
+
+    rg.ranks.run(2, work)
+
+
+def test_exchanges_of_several_threads_are_refused() -> None:
+    """Their order is not that of another rank, which would take the rows of one for those of another one."""
+    inside, over = threading.Event(), threading.Event()
+
+    def work(group: Group) -> None:
+        found: list[BaseException] = []
+
+        def first() -> None:
+            try:
+                group.rows(np.arange(2), [1, 1])
+            except BaseException as error:
+                found.append(error)
+
+        other = threading.Thread(target=first)
+        if group.rank == 0:
+            engine: Any = group.engine
+            fetch = engine.fetch
+
+            def fetched(*arguments: Any) -> None:
+                inside.set()
+                fetch(*arguments)
+
+            engine.fetch = fetched
+            other.start()
+            assert inside.wait(30)
+            try:
+                group.rows(np.arange(2), [1, 1])
+            finally:
+                other.join(30)
+                over.set()
+                assert [str(error).split(":")[0] for error in found] == ["rank 0 failed"]
+        assert over.wait(30)
+        group.rows(np.arange(2), [1, 1])
+
+    errors = errors_of(2, work)
+    text = "expected exchanges of one thread after the other, got one amid that of another thread"
+    assert isinstance(errors[0], rg.ArgumentError)
+    assert str(errors[0]) == text
+    assert str(errors[1]) == f"rank 0 failed: ArgumentError: {text}"
+
+
+def test_a_rank_that_does_not_answer_what_was_begun() -> None:
+    leave = threading.Event()
+
+    def work(group: Group) -> None:
+        if group.rank:
+            leave.wait(20)
+            return
+        room = np.zeros(2, np.int64)
+        begun = group.begin(lambda exchange: exchange(np.arange(2), [0, 1, 2], room, [0, 1, 2], 8, 5, False))
+        try:
+            group.begun[begun].result(10)
+        finally:
+            leave.set()
+
+    assert "expected rank 1 to answer within 0.2 s, got nothing" in str(errors_of(2, work, 0.2)[0])
+
+
+def test_what_was_begun_leaves_no_thread_behind_its_group() -> None:
+    def work(group: Group) -> None:
+        one = [0, 1, 2]
+        number = group.begin(lambda exchange: exchange(np.arange(2), one, np.zeros(2, np.int64), one, 8, 5, False))
+        group.begun.pop(number).result()
+
+    rg.ranks.run(2, work)
+    deadline = time.monotonic() + 10
+    while left := [thread.name for thread in threading.enumerate() if thread.name.startswith("exchanges of rank")]:
+        gc.collect()
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_ctrl_c_while_what_was_begun_is_waited_for(fails: bool) -> None:
+    """Where a group is left, or fails, and once more when the others are about to be told: they are all the same."""
+    engines: list[Any] = [*threads.engines(2)]
+    over, errors = threading.Event(), dict[int, BaseException]()
+    rows, one = np.zeros(2), [0, 1, 2]
+
+    def begin(group: Group, order: Any) -> None:
+        group.begin(lambda exchange: exchange(rows, one, np.zeros(2), one, 8, 5, False))
+        settle, own, times = order.settle, threading.current_thread(), [1, 2]
+
+        def interrupted() -> None:
+            if threading.current_thread() is own and times:
+                times.pop()
+                raise KeyboardInterrupt
+            settle()
+
+        order.settle = interrupted
+
+    def serve(rank: int) -> None:
+        try:
+            with Group(engines[rank], 30) as group:
+                if rank:
+                    begin(group, engines[rank].order)
+                    if fails:
+                        group.fail("stopped")
+                else:
+                    over.wait(10)
+                    group.exchange(rows, one, np.zeros(2), one, 8, 5)
+        except (KeyboardInterrupt, rg.RankError) as error:
+            errors[rank] = error
+        over.set()
+
+    started = time.monotonic()
+    together(2, serve)
+    assert time.monotonic() - started < 10
+    assert isinstance(errors[1], KeyboardInterrupt)
+    assert str(errors[0]) == "rank 1 failed: KeyboardInterrupt: "
+
+
+def test_what_is_begun_while_another_thread_waits_is_waited_for() -> None:
+    order, first, second, done = Order(), threading.Event(), threading.Event(), list[int]()
+    order.begin(lambda: first.wait(10), "begun")
+    other = threading.Thread(target=order.settle)
+    other.start()
+    time.sleep(0.1)  # for it to wait
+    order.begin(lambda: done.append(second.wait(10)), "begun")
+    first.set()
+    other.join()
+    threading.Timer(0.1, second.set).start()
+    order.settle()
+    assert done == [True]
+
+
+def test_ctrl_c_while_a_thread_starts_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For which the process would wait when it ends."""
+    order, start = Order(), threading.Thread.start
+
+    def interrupted(self: threading.Thread) -> None:
+        start(self)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            order.begin(int, "interrupted")
+    deadline = time.monotonic() + 5
+    while any(thread.name.startswith("interrupted") for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert order.begin(int, "again").result(5) == 0
