@@ -13,14 +13,11 @@ from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.math_emitter import Emitter, Number
-from ragged_dialect.lowering.vector.machine import registers
+from ragged_dialect.lowering.vector.machine import CACHE_LINE, registers
 
 _VECTORS = 2
 """Vector registers of a row: each element that is read for all lanes is used as often, so that two loads a cycle are
 enough for two fused multiply-adds."""
-
-CACHE_LINE = 64
-"""Bytes: vectors in scratch must not lie across two of them."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class RegisterBlock:
         return Emitter().constant(self.vector, number)
 
     def scratch(self, rows: int, lanes: int | None = None) -> ir.Value:
-        """Rows on the stack."""
+        """Rows on the stack, of which no vector lies across two cache lines."""
         type_ = ir.MemRefType.get([rows, self.lanes if lanes is None else lanes], self.element)
         return memref.AllocaOp(type_, [], [], alignment=CACHE_LINE).result
 

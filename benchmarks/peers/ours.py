@@ -64,6 +64,12 @@ def _lookup(case: Case) -> Callable[[], Any]:
     return lambda: rg.take(case.table, ids)
 
 
+def _top_k(case: Case) -> Callable[[], Any]:
+    if (case.point.features or 0) < CHOICES or case.values.dtype.kind != "f":
+        raise NotImplementedError
+    return lambda: rg.top_k(case.values, CHOICES)[0]
+
+
 def _attention(case: Case) -> Callable[[], Any]:
     if case.point.features is None or case.point.features % 4 or case.values.dtype.kind != "f":
         raise NotImplementedError
@@ -87,7 +93,7 @@ OPERATIONS = {
     "lookup": _lookup,
     "group_by": lambda case: lambda: rg.group_by(case.ids, TABLE).values,
     "route": lambda case: lambda: rg.group_by(case.routed, ROUTED).values,
-    "top_k": _on_features(lambda x, case: rg.top_k(case.values, CHOICES)[0]),
+    "top_k": _top_k,
     "concat": _on(lambda x: rg.concat([x, x], 1)),
     "x * 2 + 1": _on(rg.jit(lambda x: x * 2 + 1)),
     "x - mean": _on(rg.jit(lambda x: x - x.mean(1, keepdims=True)), "f"),

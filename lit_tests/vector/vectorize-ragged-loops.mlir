@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --split-input-file --vectorize-ragged-loops="isa=avx512 report=true" --canonicalize --cse | FileCheck %s
 
-// The end of a row is masked, and lanes are added as a tree.
+// The end of a row is masked, and lanes are added as a tree. What is read with a mask is asked for early, line by line.
 
 // CHECK-LABEL: func.func @sum
 // CHECK-SAME: (%[[X:.*]]: memref<?xf32> {llvm.noalias}, %[[OUT:.*]]: memref<1xf32> {llvm.noalias}, %[[N:.*]]: index)
@@ -8,6 +8,9 @@
 // CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %[[I]]
 // CHECK: arith.minsi %[[LEFT]], %c64
 // CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[I]], %c512
+// CHECK: memref.prefetch %[[X]][%[[AHEAD]]], read, locality<3>, data
+// CHECK-COUNT-3: memref.prefetch %[[X]]
 // CHECK: %[[V:.*]] = vector.maskedload %[[X]][%[[I]]], %[[MASK]]
 // CHECK: %[[S:.*]] = arith.addf %[[ACC]], %[[V]] fastmath<reassoc> : vector<64xf32>
 // CHECK: arith.select %[[MASK]], %[[S]], %[[ACC]]
@@ -261,4 +264,135 @@ func.func @guarded(%x: memref<?xf32>, %n: index) -> memref<?xf32> {
     memref.store %r, %y[%i] : memref<?xf32>
   }
   return %y : memref<?xf32>
+}
+
+// -----
+
+// Rows that are folded into one: this one is in registers, with a mask where it is no whole one, and is written once.
+// What is added for every row is a product.
+
+// CHECK-LABEL: func.func @columns
+// CHECK: %[[MASK:.*]] = vector.constant_mask [12] : vector<16xi1>
+// CHECK: %[[FIRST:.*]] = vector.maskedload %[[OUT:.*]][%c0], %[[MASK]]
+// CHECK: %[[LAST:.*]] = scf.for %[[R:.*]] = %c0 to %[[N:.*]] step %c1 iter_args(%[[ROW:.*]] = %[[FIRST]]) -> (vector<16xf32>)
+// CHECK:   %[[W:.*]] = memref.load %{{.*}}[%[[R]]]
+// CHECK:   %[[X:.*]] = vector.maskedload %{{.*}}[%[[R]], %c0], %[[MASK]]
+// CHECK:   vector.broadcast %[[W]]
+// CHECK:   %[[NEXT:.*]] = arith.addf %[[ROW]], %{{.*}} fastmath<reassoc> : vector<16xf32>
+// CHECK-NOT: store
+// CHECK:   scf.yield %[[NEXT]]
+// CHECK: vector.maskedstore %[[OUT]][%c0], %[[MASK]], %[[LAST]]
+// CHECK: %[[ROWS:.*]] = arith.maxsi %[[N]], %c0
+// CHECK: vector.broadcast %{{.*}} : i64 to vector<16xi64>
+// CHECK: vector.maskedstore
+// CHECK: return
+func.func @columns(%x: memref<?x12xf32> {llvm.noalias}, %w: memref<?xf32> {llvm.noalias}, %out: memref<12xf32> {llvm.noalias},
+                   %counts: memref<12xi64> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c12 = arith.constant 12 : index
+  %one = arith.constant 1 : i64
+  scf.for %r = %c0 to %n step %c1 {
+    %s = memref.load %w[%r] : memref<?xf32>
+    scf.for %c = %c0 to %c12 step %c1 {
+      %a = memref.load %x[%r, %c] : memref<?x12xf32>
+      %b = memref.load %out[%c] : memref<12xf32>
+      %k = memref.load %counts[%c] : memref<12xi64>
+      %p = arith.mulf %a, %s : f32
+      %t = arith.addf %b, %p fastmath<reassoc> : f32
+      %l = arith.addi %k, %one : i64
+      memref.store %t, %out[%c] : memref<12xf32>
+      memref.store %l, %counts[%c] : memref<12xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+// A register has several rows where they are short and lie side by side; halves are put together at the end.
+
+// CHECK-LABEL: func.func @several
+// CHECK: %[[ALL:.*]] = scf.for %[[R:.*]] = %c0 to %{{.*}} step %c8 iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<32xf32>)
+// CHECK:   vector.create_mask
+// CHECK:   vector.maskedload %{{.*}}[%[[R]], %c0]
+// CHECK:   arith.maximumf {{.*}} : vector<32xf32>
+// CHECK:   arith.select
+// CHECK: arith.maximumf {{.*}} : vector<16xf32>
+// CHECK: arith.maximumf {{.*}} : vector<8xf32>
+// CHECK: arith.maximumf {{.*}} : vector<4xf32>
+// CHECK: vector.load %[[OUT:.*]][%c0] : memref<4xf32>, vector<4xf32>
+// CHECK: vector.store %{{.*}}, %[[OUT]][%c0]
+// CHECK-NEXT: return
+func.func @several(%x: memref<?x4xf32> {llvm.noalias}, %out: memref<4xf32> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %r = %c0 to %n step %c1 {
+    scf.for %c = %c0 to %c4 step %c1 {
+      %a = memref.load %x[%r, %c] : memref<?x4xf32>
+      %b = memref.load %out[%c] : memref<4xf32>
+      %t = arith.maximumf %a, %b : f32
+      memref.store %t, %out[%c] : memref<4xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// A copy of a static length is one of vectors.
+
+// CHECK-LABEL: func.func @copy
+// CHECK: scf.for %[[C:.*]] = %c0 to %c512 step %c64
+// CHECK: vector.load %{{.*}}[%{{.*}}, %[[C]]] : memref<?x512xf16>, vector<64xf16>
+// CHECK: vector.store
+func.func @copy(%x: memref<?x512xf16>, %y: memref<512xf16>, %r: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c512 = arith.constant 512 : index
+  scf.for %c = %c0 to %c512 step %c1 {
+    %a = memref.load %x[%r, %c] : memref<?x512xf16>
+    memref.store %a, %y[%c] : memref<512xf16>
+  }
+  return
+}
+
+// -----
+
+// A row that may be part of what is read, places of each row, and a loop that reads what it folds stay loops over rows.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: iter_args
+// CHECK: return
+func.func @others(%x: memref<?x16xf32>, %out: memref<16xf32>, %y: memref<?x16xf32>, %z: memref<?x16xf32>,
+                  %n: index) attributes {ragged.kernel, arg_attrs = [{}, {}, {llvm.noalias}, {llvm.noalias}, {}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %r = %c0 to %n step %c1 {
+    scf.for %c = %c0 to %c16 step %c1 {
+      %a = memref.load %x[%r, %c] : memref<?x16xf32>
+      %b = memref.load %out[%c] : memref<16xf32>
+      %t = arith.addf %b, %a : f32
+      memref.store %t, %out[%c] : memref<16xf32>
+    }
+  }
+  scf.for %r = %c0 to %n step %c1 {
+    scf.for %c = %c0 to %c16 step %c1 {
+      %a = memref.load %y[%r, %c] : memref<?x16xf32>
+      %b = memref.load %z[%r, %c] : memref<?x16xf32>
+      %t = arith.addf %b, %a : f32
+      memref.store %t, %z[%r, %c] : memref<?x16xf32>
+    }
+  }
+  scf.for %r = %c0 to %n step %c1 {
+    %s = memref.load %z[%c0, %c0] : memref<?x16xf32>
+    scf.for %c = %c0 to %c16 step %c1 {
+      %b = memref.load %z[%c0, %c] : memref<?x16xf32>
+      %t = arith.addf %b, %s : f32
+      memref.store %t, %z[%c0, %c] : memref<?x16xf32>
+    }
+  }
+  return
 }

@@ -21,7 +21,8 @@ from ragged_dialect.ir.memory import buffer_of
 from ragged_dialect.lowering.buffers import subview
 from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_exponential import tanh
-from ragged_dialect.lowering.micro_kernel import CACHE_LINE, RegisterBlock, read, transposed, write
+from ragged_dialect.lowering.micro_kernel import RegisterBlock, read, transposed, write
+from ragged_dialect.lowering.vector.machine import CACHE_LINE
 from ragged_dialect.ops.attention import Attention, Keys, wide
 
 TILE = 64

@@ -15,9 +15,7 @@ from ragged_dialect.lowering.buffers import is_allocation, plain_dim, range_view
 from ragged_dialect.lowering.rows.groups import RowGroup
 from ragged_dialect.lowering.rows.op import Place
 from ragged_dialect.lowering.skew.parts import count_from
-
-_LINE = 64
-"""Bytes of a cache line."""
+from ragged_dialect.lowering.vector.machine import CACHE_LINE
 
 
 @dataclass(frozen=True)
@@ -84,4 +82,4 @@ def _chunk_of(place: Place, group: RowGroup, low: Mixed, size: Mixed, rows: int)
     type_ = ir.MemRefType.get(shape, x.type.element_type, None, x.type.memory_space)
     dynamic = [k for k, s in enumerate(x.type.shape) if s == DYNAMIC]
     sizes = [value for k, value in zip(dynamic, definer(x).operands, strict=True) if k != dim]
-    return range_view(memref.alloc(type_, sizes, [], alignment=_LINE), dim, 0, size)
+    return range_view(memref.alloc(type_, sizes, [], alignment=CACHE_LINE), dim, 0, size)

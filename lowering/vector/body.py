@@ -17,9 +17,6 @@ _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign"
 _SHORT_OPS = frozenset(f"arith.{name}" for name in ("bitcast", "extf", "select", "truncf"))
 """What there is for short floats, which are widened in registers."""
 
-_SHORT_COPY = 256
-"""Elements up to which a copy or fill of a static length is not worth a call."""
-
 
 class Unfit(Exception):
     """Why a loop cannot run on vectors."""
@@ -107,7 +104,7 @@ class Body:
 def body_of(loop: ir.Operation) -> Body:
     """What a loop does. Unfit for one that has loops or branches in it but for one that fills runs, that does not run
     along memory, whose iterations depend on each other otherwise than by folds, or that LLVM makes a copy or a fill
-    of, where that is long enough for a call."""
+    of, which it calls."""
     if constant_int(loop.operands[2]) != 1:
         raise Unfit("its step")
     if LOOP in loop.attributes and str(loop.attributes[LOOP]) == str(ir.Attribute.parse(NOT_UNROLLED)):
@@ -119,8 +116,9 @@ def body_of(loop: ir.Operation) -> Body:
     _require_apart(body)
     computes = any(not op.name.startswith("memref.") and op.results[0] not in body.uniform for op in body.ops)
     first, last = constant_int(loop.operands[0]), constant_int(loop.operands[1])
-    is_short = first is not None and last is not None and last - first <= _SHORT_COPY
-    if not (computes or body.accumulators or body.run or is_short):
+    # LLVM makes calls of copies, but of 300 elements and more, when it knows how many, loops of scalars.
+    is_known = first is not None and last is not None
+    if not (computes or body.accumulators or body.run or is_known):
         raise Unfit("a copy")
     return body
 
@@ -146,7 +144,7 @@ def width(type_: ir.Type) -> int:
 def _find_carried(body: Body) -> None:
     *_, last = body.block.operations
     for number, (argument, yielded) in enumerate(zip(list(body.block.arguments)[1:], last.operands, strict=True)):
-        combiner = _combiner(argument, yielded)
+        combiner = free_combiner(argument, yielded)
         if combiner is None:
             raise Unfit("what it carries")
         body.accumulators.append(Accumulator(combiner, number))
@@ -160,13 +158,13 @@ def _find_stored(body: Body) -> None:
         if store.name != "memref.store" or any(body.is_inside(x) for x in list(store.operands)[1:]):
             continue
         before = [load for load in loads if list(load.operands) == list(store.operands)[1:]]
-        combiner = _combiner(before[0].results[0], store.operands[0]) if len(before) == 1 else None
+        combiner = free_combiner(before[0].results[0], store.operands[0]) if len(before) == 1 else None
         if combiner is None:
             raise Unfit("a store to one place")
         body.accumulators.append(Accumulator(combiner, None, before[0], store))
 
 
-def _combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
+def free_combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
     """How a result is folded, where the order of that is free."""
     found = find_combiner(accumulator, result)
     if found is None or found.ops[0].name not in _ROUNDED:
@@ -288,7 +286,7 @@ def _require_apart(body: Body) -> None:
             late = op.name == "memref.load" and not _is_before(body, op, store)
             if op != store and (late or op.name == "memref.store" or not same) and not _are_apart(op, store):
                 raise Unfit("memory that may be one")
-    if body.run is not None and (written or folded or not all(_apart(op.operands[0], body.run.buffer) for op in found)):
+    if body.run is not None and (written or folded or not all(apart(op.operands[0], body.run.buffer) for op in found)):
         raise Unfit("memory that may be one")
     for number, fold in enumerate(folded):
         if not all(_are_apart(op, fold) for op in [*found, *folded[:number]]):
@@ -302,9 +300,10 @@ def _is_before(body: Body, first: ir.Operation, second: ir.Operation) -> bool:
 
 def _are_apart(a: ir.Operation, b: ir.Operation) -> bool:
     """Whether two accesses are to different buffers."""
-    return _apart(*(op.operands[op.name == "memref.store"] for op in (a, b)))
+    return apart(*(op.operands[op.name == "memref.store"] for op in (a, b)))
 
 
-def _apart(a: ir.Value, b: ir.Value) -> bool:
+def apart(a: ir.Value, b: ir.Value) -> bool:
+    """Whether two buffers have no element in common."""
     one, other = root(a), root(b)
     return one != other and is_own(one) and is_own(other)

@@ -8,11 +8,16 @@ from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import constant_int
+from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.math_library import call_masked
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of, width
-from ragged_dialect.lowering.vector.machine import Registers
+from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 
-_SHORTEST = 8
+_AHEAD = 2048
+"""Bytes before which memory is asked for that is read with a mask: some processors (AMD's Zen 5) do not foresee that.
+Sums of lists took 3 times as long there without, and as long with 512 or 8,192."""
+
+SHORTEST = 8
 """Iterations of loops whose count is static below which LLVM unrolls them."""
 
 
@@ -30,7 +35,7 @@ def vectorize(body: Body, registers: Registers) -> bool:
     lanes = registers.lanes(widest, len(body.ops))
     masked = body.bytes <= set(registers.masked)
     if count is not None:
-        if count < _SHORTEST:
+        if count < SHORTEST:
             return False
         lanes = min(lanes, 1 << ((count - 1).bit_length() if masked else count.bit_length() - 1))
     whole = count is not None and count % lanes == 0
@@ -46,18 +51,18 @@ def vectorize(body: Body, registers: Registers) -> bool:
 def _emit(body: Body, lanes: int, masked: bool, whole: bool) -> None:
     low, high = body.loop.operands[0], body.loop.operands[1]
     tail = not (masked or whole)
-    end = _full(low, high, lanes) if tail else high
+    end = full(low, high, lanes) if tail else high
     folded = [one for one in body.accumulators if not _is_count(body, one)]
-    zeros = [_splat(one.combiner.identity(), lanes) for one in folded]
+    zeros = [splat(one.combiner.identity(), lanes) for one in folded]
     made = scf.ForOp(low, end, build.value(lanes), zeros)
     with ir.InsertionPoint(made.body):
         at = made.induction_variable
-        mask = None if tail or whole else _first_lanes(arith.subi(high, at), lanes)
-        step = _Step(body, lanes, at, mask)
+        mask = None if tail or whole else first_lanes(arith.subi(high, at), lanes)
+        step = Step(body, lanes, at, mask)
         scf.yield_(step.run(folded, list(made.inner_iter_args)))
     parts = dict(zip(folded, made.results, strict=True))
     totals = [
-        _total(one, _folded(one, parts[one], lanes) if one in parts else _counted(one, low, end))
+        _total(one, _folded(one, parts[one], lanes) if one in parts else counted(one.element, low, end))
         for one in body.accumulators
     ]
     for one, total in zip(body.accumulators, totals, strict=True):
@@ -68,19 +73,19 @@ def _emit(body: Body, lanes: int, masked: bool, whole: bool) -> None:
         body.loop.erase()
 
 
-def _full(low: ir.Value, high: ir.Value, lanes: int) -> ir.Value:
+def full(low: ir.Value, high: ir.Value, lanes: int) -> ir.Value:
     """Where the last whole vector ends."""
     count = build.maximum(arith.subi(high, low), 0)
     return arith.addi(low, arith.andi(count, build.value(-lanes)))
 
 
-def _first_lanes(left: ir.Value, lanes: int) -> ir.Value:
+def first_lanes(left: ir.Value, lanes: int) -> ir.Value:
     """A mask of the lanes that there are iterations for."""
-    bits = _lanes(lanes, ir.IntegerType.get_signless(1))
+    bits = lanes_type(lanes, ir.IntegerType.get_signless(1))
     return vector.create_mask(bits, [build.minimum(left, lanes)])
 
 
-class _Step:
+class Step:
     """The ops of one iteration on vectors. `known` has vectors by the values they are of, `same` has scalars for
     what is uniform."""
 
@@ -106,25 +111,25 @@ class _Step:
         return self.known[value]
 
     def _index(self) -> ir.Value:
-        steps = vector.step(_lanes(self.lanes, build.index_type()))
-        return arith.addi(_splat(self.at, self.lanes), steps)
+        steps = vector.step(lanes_type(self.lanes, build.index_type()))
+        return arith.addi(splat(self.at, self.lanes), steps)
 
     def _spread(self, value: ir.Value) -> ir.Value:
-        return _splat(self.same.get(value, value), self.lanes)
+        return splat(self.same.get(value, value), self.lanes)
 
     def _emit(self, op: ir.Operation) -> None:
         if op.results and op.results[0] in self.body.uniform:
             clone(op, self.same)
         elif op.name == "memref.load":
-            self.known[op.results[0]] = self._load(op)
+            self.known[op.results[0]] = self.load(op)
         elif op.name == "memref.store":
-            self._store(op)
+            self.store(op)
         elif (guard := guard_of(op)) is not None:
             self.known[op.results[0]] = self._guarded(guard)
         else:
             if op.results[0] in self.body.shifted:
                 clone(op, self.same)
-            type_ = _lanes(self.lanes, op.results[0].type)
+            type_ = lanes_type(self.lanes, op.results[0].type)
             operands = [self.vector(x) for x in op.operands]
             made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
             self.known[op.results[0]] = made.result
@@ -133,7 +138,7 @@ class _Step:
         """What is usual, and the call for lanes where it is not: behind a branch."""
         bit = ir.IntegerType.get_signless(1)
         usual, condition, *operands = (self.vector(x) for x in (guard.usual, guard.condition, *guard.call.operands))
-        rare = arith.xori(condition, _splat(build.constant(bit, 1), self.lanes))
+        rare = arith.xori(condition, splat(build.constant(bit, 1), self.lanes))
         if self.mask is not None:
             rare = arith.andi(rare, self.mask)
         branch = scf.IfOp(
@@ -146,22 +151,26 @@ class _Step:
             scf.yield_([usual])
         return branch.results[0]
 
-    def _load(self, op: ir.Operation) -> ir.Value:
-        buffer, *indices = op.operands
-        places = [self.same.get(x, x) for x in indices]
-        type_ = _lanes(self.lanes, op.results[0].type)
+    def load(self, op: ir.Operation) -> ir.Value:
+        """What a load reads, from where its first iteration does."""
+        buffer, *places = [self.same.get(x, x) for x in op.operands]
+        type_ = lanes_type(self.lanes, op.results[0].type)
         if self.mask is None:
             return vector.load(type_, buffer, places)
-        zero = _splat(build.constant(op.results[0].type, 0), self.lanes)
+        size = width(op.results[0].type)
+        for line in range(0, self.lanes * size, CACHE_LINE):
+            there = build.add(places[-1], (_AHEAD + line) // size)
+            memref.prefetch(buffer, [*places[:-1], there], False, 3, True)
+        zero = splat(build.constant(op.results[0].type, 0), self.lanes)
         return vector.maskedload(type_, buffer, places, self.mask, zero)
 
-    def _store(self, op: ir.Operation) -> None:
-        value, buffer, *indices = op.operands
-        places = [self.same.get(x, x) for x in indices]
+    def store(self, op: ir.Operation) -> None:
+        """Write what a store writes."""
+        buffer, *places = [self.same.get(x, x) for x in list(op.operands)[1:]]
         if self.mask is None:
-            vector.store(self.vector(value), buffer, places)
+            vector.store(self.vector(op.operands[0]), buffer, places)
         else:
-            vector.maskedstore(buffer, places, self.mask, self.vector(value))
+            vector.maskedstore(buffer, places, self.mask, self.vector(op.operands[0]))
 
 
 # Runs ---------------------------------------------------------------------------------------------
@@ -178,7 +187,7 @@ def _pack(body: Body, run: Run, registers: Registers) -> bool:
         made = scf.ForOp(low, high, build.value(lanes))
         with ir.InsertionPoint(made.body):
             at = made.induction_variable
-            step = _Step(body, lanes, at, _first_lanes(arith.subi(high, at), lanes))
+            step = Step(body, lanes, at, first_lanes(arith.subi(high, at), lanes))
             step.run([], [])
             choice = scf.IfOp(_are_short(step.vector(run.length), lanes), has_else=True)
             with ir.InsertionPoint(choice.then_block):
@@ -194,12 +203,12 @@ def _pack(body: Body, run: Run, registers: Registers) -> bool:
 
 def _are_short(lengths: ir.Value, lanes: int) -> ir.Value:
     """Whether no length is above 1; one below 0 is large as an unsigned number."""
-    short = arith.cmpi(arith.CmpIPredicate.ule, lengths, _splat(build.value(1), lanes))
+    short = arith.cmpi(arith.CmpIPredicate.ule, lengths, splat(build.value(1), lanes))
     return vector.reduction(short.type.element_type, ir.Attribute.parse("#vector.kind<and>"), short)
 
 
-def _store_packed(run: Run, step: _Step, lanes: int) -> None:
-    some = arith.cmpi(arith.CmpIPredicate.eq, step.vector(run.length), _splat(build.value(1), lanes))
+def _store_packed(run: Run, step: Step, lanes: int) -> None:
+    some = arith.cmpi(arith.CmpIPredicate.eq, step.vector(run.length), splat(build.value(1), lanes))
     start = vector.extract(step.vector(run.start), [], [0])
     vector.compressstore(run.buffer, [start], some, step.vector(run.value))
     scf.yield_([])
@@ -213,22 +222,26 @@ def _is_count(body: Body, one: Accumulator) -> bool:
     return one.combiner.ops[0].name == "arith.addi" and not body.is_inside(one.element)
 
 
-def _counted(one: Accumulator, low: ir.Value, high: ir.Value) -> ir.Value:
-    """What a number of iterations add."""
+def counted(element: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
+    """What a number of iterations add, of the same integer."""
     count = build.maximum(arith.subi(high, low), 0)
-    type_ = one.element.type
+    type_ = element.type
     if not isinstance(type_, ir.IndexType):
         count = arith.index_cast(type_, count)
-    return arith.muli(one.element, count)
+    return arith.muli(element, count)
 
 
 def _folded(one: Accumulator, lanes: ir.Value, count: int) -> ir.Value:
-    """The lanes of a vector folded as a tree: halves with each other."""
-    while count > 1:
+    return vector.extract(halved(one.combiner, lanes, count, 1), [], [0])
+
+
+def halved(combiner: Combiner, lanes: ir.Value, count: int, left: int) -> ir.Value:
+    """The lanes of a vector folded as a tree, halves with each other, until so many are left."""
+    while count > left:
         count //= 2
         first, second = (build.lanes_of(lanes, start, count) for start in (0, count))
-        lanes = one.combiner.apply(second, first)
-    return vector.extract(lanes, [], [0])
+        lanes = combiner.apply(second, first)
+    return lanes
 
 
 def _total(one: Accumulator, folded: ir.Value) -> Callable[[ir.Value], ir.Value]:
@@ -252,9 +265,11 @@ def _keep(body: Body, one: Accumulator, total: Callable[[ir.Value], ir.Value], t
 # Types --------------------------------------------------------------------------------------------
 
 
-def _lanes(count: int, element: ir.Type) -> ir.Type:
+def lanes_type(count: int, element: ir.Type) -> ir.Type:
+    """A vector of elements."""
     return ir.VectorType.get([count], element)
 
 
-def _splat(value: ir.Value, count: int) -> ir.Value:
-    return vector.broadcast(_lanes(count, value.type), value)
+def splat(value: ir.Value, count: int) -> ir.Value:
+    """A vector of the same in all lanes."""
+    return vector.broadcast(lanes_type(count, value.type), value)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from ragged_dialect.host_cpu import host_has
 
+CACHE_LINE = 64
+"""Bytes."""
+
 _LIGHT = 8
 """Ops of a body up to which it waits for memory, or for its own sums, rather than for arithmetic."""
 

@@ -11,6 +11,7 @@ from ragged_dialect.lowering.math_library import VECTOR_ISAS
 from ragged_dialect.lowering.vector.body import Unfit, body_of
 from ragged_dialect.lowering.vector.emit import vectorize
 from ragged_dialect.lowering.vector.machine import registers
+from ragged_dialect.lowering.vector.row_folds import RowFold
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 SCALAR = "ragged.scalar"
@@ -29,6 +30,8 @@ class VectorizeRaggedLoops(RaggedPass):
     }
     %s = halves of %v added, as a tree
     ```
+
+    Loops over rows that fold these into one keep that in registers, with several rows in one where they are short.
 
     A loop around one that puts a value into a run of each iteration (row ids, positions of what a mask keeps) stores
     the lanes whose runs have an element side by side, where none has more and the processor can.
@@ -50,9 +53,20 @@ class VectorizeRaggedLoops(RaggedPass):
         if self.isa != "auto" and self.isa not in VECTOR_ISAS:
             raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
         found = registers(self.isa)
-        for loop in reversed(find_ops(op, "scf.for")):
-            if found is None:
+        if found is None:
+            return
+        loops: list[ir.Operation] = []
+        folded: list[ir.Operation] = []
+        for loop in find_ops(op, "scf.for"):
+            if loop in folded:
                 continue
+            fold = RowFold.of(loop)
+            if fold is not None and fold.fits(found):
+                folded.append(fold.body.loop)
+                fold.emit(found)
+            else:
+                loops.append(loop)
+        for loop in reversed(loops):
             try:
                 reason = None if vectorize(body_of(loop), found) else "its length"
             except Unfit as unfit:

@@ -25,7 +25,14 @@ else:
 
 
 _LONG_COPY = 1 << 22
-"""Bytes from which a copy takes milliseconds: below, NumPy needs no program to be compiled."""
+"""Bytes from which a copy takes milliseconds, and is worth a program for itself."""
+
+_OFTEN = 1 << 22
+"""Rows that NumPy copies of others, piece by piece, before these have a program: that took 8 ms by then (2 ns a row). A
+program is loaded from the disk cache in 3 ms, or compiled in 70."""
+
+_copied_rows: dict[object, int] = {}
+"""How many NumPy has copied, by what a program is compiled for."""
 
 
 class Stored(NamedTuple):
@@ -301,8 +308,12 @@ def _is_long_copy(x: RaggedArray) -> bool:
     axis, rest = x.first, x.axes[1:]
     if axis is None or not axis.letters.endswith("w") or axis.letters.count("w") > 1 or any(rest):
         return False
-    size = x.dtype.itemsize * math.prod(x.buffer.shape[1:]) * axis.total(len(axis.letters) - 1)
-    return size >= _LONG_COPY and x.device == "cpu" and not x.requires_grad
+    if x.device != "cpu" or x.requires_grad:
+        return False
+    row, rows = x.buffer.shape[1:], axis.total(len(axis.letters) - 1)
+    kind, size = (x.layout, x.dtype, row), x.dtype.itemsize * math.prod(row) * rows
+    _copied_rows[kind] = _copied_rows.get(kind, 0) + min(rows, size)
+    return size >= _LONG_COPY or _copied_rows[kind] > _OFTEN
 
 
 def _compacted(x: RaggedArray) -> RaggedArray:
