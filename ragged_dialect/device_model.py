@@ -31,7 +31,7 @@ class DeviceModel:
     resident_many: int = 768  # ptxas: it spills 4 to 52 bytes in 16 of 1,300 kernels with the registers of `resident`
     resident_long: int = 512  # ptxas: as above, for elements of 64 bits
     resident_split: int = 384  # ptxas: as above, of products of f32, whose numbers are split
-    resident_attention: int = 256  # ptxas: attention has up to 255 registers, with head dims of 96 of f32, unspilled
+    resident_least: int = 256  # ptxas: attention (f32, head dim 96) and softmaxes in f64 take up to 255 registers
     values_in_flight: int = 40  # estimate: that a walk over rows has registers for at `resident_many`
     accumulators: int = 8  # estimate: of short elements, that a thread has registers for beside what it loads
     accumulated_bytes: int = 32  # estimate: of accumulators, above which a walk over rows has `resident_long` threads
@@ -56,6 +56,7 @@ class DeviceModel:
     attention_queries: int = 64  # H100: of a block; with 128, sequences of thousands take 9% less, of 60 15% more
     attention_doubled: int = 64  # ptxas: largest head dim whose warps have two blocks of 16 queries; of f32 half of it
     attention_split: int = 512  # ptxas: head dim times keys of a tile, at most, for numbers of f32
+    attention_capped: int = 3072  # ptxas: as above, with a softcap and doubled queries; of 4096 24 bytes are spilled
     store_weight: float = 1.5  # estimate: what a coalesced store is worth, where a coalesced load is 1
 
     # Time.

@@ -129,11 +129,14 @@ def test_a_sum_may_be_unused() -> None:
 @pytest.mark.ptx
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("softcap", ["", ", softcap = 30.0"])
 @pytest.mark.parametrize(("element", "dim"), [
-    ("f16", 64), ("f16", 128), ("bf16", 64), ("bf16", 128), ("f32", 16), ("f32", 32), ("f32", 64), ("f32", 96),
+    ("f16", 32), ("f16", 48), ("f16", 64), ("f16", 80), ("f16", 128), ("bf16", 48), ("bf16", 64), ("bf16", 128),
+    ("f32", 16), ("f32", 32), ("f32", 64), ("f32", 96),
 ])  # fmt: skip
-def test_nothing_is_spilled(element: str, dim: int, arch: str) -> None:
-    module: Any = load_module(text_of(element, (4, 2), (dim, dim), 'scale = 0.5, keys = "causal"'), context(), "p")
+def test_nothing_is_spilled(element: str, dim: int, softcap: str, arch: str) -> None:
+    attributes = f'scale = 0.5, keys = "causal"{softcap}'
+    module: Any = load_module(text_of(element, (4, 2), (dim, dim), attributes), context(), "p")
     for stage in gpu_pipeline():
         stage.run(module)
     reports = check(emit(kernels_to_llvm(module), arch), arch)

@@ -37,7 +37,7 @@ PRODUCTS = [
     Product("bf16", 8, 6, start=1.5),
     Product("f16", -1, -1, grouped=False),
     Product("f16", 40, 70, added=True, grouped=False, turned=True),
-    Product("f32", 64, 64),
+    Product("f32", 128, 128),
     Product("f32", 33, 130, bias=True, turned=True),
     Product("f32", 100, 24, grouped=False, start=1.5),
     Product("bf16", 65, 31),
@@ -190,28 +190,75 @@ def test_what_does_not(old: str, new: str) -> None:
     assert "contract" not in schedules_of(text)
 
 
+def contraction(dtype: str, k: int, n: int) -> str:
+    """The program of sums over the rows of components, of k x n results."""
+    x, y = (rg.from_lengths(np.zeros((5, extent), NUMPY[dtype]), [2, 3]) for extent in (k, n))
+    return rg.jit(lambda x, y: rg.ragged_dot(x, y, mode="contraction")).lower(x, y).source
+
+
+ARCHS = ["sm_80", *(pytest.param(arch, marks=pytest.mark.slow) for arch in ("sm_90", "sm_100"))]
+UNALIGNED = [
+    Product("f16", 127, 3, bias=True),
+    Product("bf16", 129, 100, turned=True, bias=True),
+    Product("f16", 255, 33, bias=True),
+    Product("bf16", 100, 16, turned=True, bias=True, grouped=False),
+    Product("f16", 64, 129),
+    Product("f16", 256, 17, bias=True, grouped=False),
+    Product("f32", 129, 128, bias=True),
+]
+"""Products of which many elements are read one by one."""
+
+
 @pytest.mark.ptx
-@pytest.mark.parametrize("product", [LONG, *SLOW], ids=str)
-@pytest.mark.parametrize("arch", ["sm_80", *(pytest.param(a, marks=pytest.mark.slow) for a in ("sm_90", "sm_100"))])
+@pytest.mark.parametrize(
+    "product", [LONG, UNALIGNED[0], *(pytest.param(x, marks=pytest.mark.slow) for x in UNALIGNED[1:]), *SLOW], ids=str
+)
+@pytest.mark.parametrize("arch", ARCHS)
 def test_machine_code(product: Product, arch: str) -> None:
     """Nothing is spilled, 512 threads fit on a multiprocessor, of f32 384 or 256; where there are copies, a warp makes
     32 products a step, among no more than so many instructions."""
-    report = kernel(product, arch)
-    assert (report.spill_stores, report.spill_loads, report.stack, report.warnings) == (0, 0, 0, ())
     aligned = product.k % 8 == 0 and product.n % 8 == 0
-    assert report.registers <= (128 if product.dtype != "f32" else 168 if aligned else 255)
+    report = assert_unspilled(product.text(), arch, 128 if product.dtype != "f32" else 168 if aligned else 255)
     if report.sass is not None and product == LONG:
         main = max(report.sass.loops, key=lambda loop: loop.products)
         assert main.products == 32
         assert main.instructions <= MAIN_LOOP
 
 
-def kernel(product: Product, arch: str) -> KernelReport:
-    """What ptxas makes of a product's kernel."""
-    module: Any = load_module(product.text(), context(), "product")
+@pytest.mark.ptx
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize(("dtype", "k", "n"), [
+    ("f16", 31, 33), ("bf16", 129, 100), ("f32", 31, 33), ("f32", 129, 100), ("f32", 127, 129), ("f32", 128, 128),
+])  # fmt: skip
+def test_machine_code_of_sums_over_rows(dtype: str, k: int, n: int, arch: str) -> None:
+    assert_unspilled(contraction(dtype, k, n), arch, 128 if dtype != "f32" else 168 if k % 8 == n % 8 == 0 else 255)
+
+
+EXTENTS = (1, 3, 5, 7, 8, 16, 17, 31, 33, 64, 65, 100, 127, 128, 129, 255, 256)
+
+
+@pytest.mark.ptx
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("seed", range(50))
+def test_nothing_is_spilled(seed: int, arch: str) -> None:
+    rng = np.random.default_rng(seed)
+    dtype, (k, n) = str(rng.choice(["f16", "bf16", "f32"])), (int(x) for x in rng.choice(EXTENTS, 2))
+    grouped, turned, bias = (bool(rng.integers(2)) for _ in range(3))
+    product = Product(dtype, k, n, grouped, turned, bias)
+    assert_unspilled(product.text() if rng.integers(4) else contraction(dtype, k, n), arch, 255)
+
+
+def assert_unspilled(text: str, arch: str, registers: int) -> KernelReport:
+    """What ptxas makes of the kernel of a program's product: nothing is spilled, of no more than so many registers."""
+    module: Any = load_module(text, context(), "product")
     for stage in gpu_pipeline():
         stage.run(module)
-    return max(check(emit(kernels_to_llvm(module), arch), arch), key=lambda report: report.shared)
+    report = max(check(emit(kernels_to_llvm(module), arch), arch), key=lambda report: report.shared)
+    assert (report.spill_stores, report.spill_loads, report.stack, report.warnings) == (0, 0, 0, ())
+    assert report.registers <= registers
+    return report
 
 
 @pytest.mark.parametrize("columns", range(8, 264, 8))

@@ -125,14 +125,16 @@ class AttentionKernel:
     def _has_room(self, keys: int) -> bool:
         """Whether shared memory and registers suffice for tiles of so many keys."""
         size = STAGES * sum(Tile.bytes_of(keys, width, self.element) for width in (self.depth, self.width))
-        is_split = splitting.is_split(self.element)
-        return size <= DEVICE.shared_bytes and not (is_split and keys * self.depth > DEVICE.attention_split)
+        is_capped = self.call.softcap is not None and self.blocks > 1
+        capped = DEVICE.attention_capped if is_capped else keys * self.depth
+        most = DEVICE.attention_split if splitting.is_split(self.element) else capped
+        return size <= DEVICE.shared_bytes and keys * self.depth <= most
 
     def lower(self) -> None:
         """Emit kernel and launch before the forall."""
         found, call, kernel = self.found, self.call, self.kernel
         kernel.open()
-        kernel.keep_resident(DEVICE.resident_attention)
+        kernel.keep_resident(DEVICE.resident_least)
         kernel.op.attributes[WIDE] = ir.UnitAttr.get()  # addresses are computed as indices
         q, *_ = call.buffers
         with ir.InsertionPoint(found.forall):

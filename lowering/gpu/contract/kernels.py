@@ -138,7 +138,8 @@ class _ContractKernel:
             ranges = {roles.left: Range(roles.m, row, self.rows), roles.right: Range(roles.n, column, self.columns)}
             element = element_of(placed[0])
             wide, split = all(Staged.is_wide(placed[0], x) for x in ranges), splitting.is_split(element)
-            narrow = DEVICE.resident_attention  # elements one by one, and their parts, take as many registers
+            # Parts of elements read one by one: ptxas 13.0 reports 4 to 24 bytes spilled with `resident_split`.
+            narrow = DEVICE.resident_least
             self.kernel.keep_resident((DEVICE.resident_split if wide else narrow) if split else DEVICE.resident_long)
             # A thread waits for what it copies through registers: nothing is won by doing so earlier.
             stages = self.shape.stages(element) if wide and not split else 2
@@ -173,7 +174,7 @@ class _ContractKernel:
         zeros = [build.constant(first.type, 0.0)] * len(starts)
         inits = [*zeros, *starts] if is_long(GenericOp(self.found.product), self.found) else starts
         types = [x.type for x in inits]
-        found = in_stages(stages, build.ceildiv(summed, STEP), inits, copy, step)
+        found = in_stages(stages, build.ceildiv(summed, STEP), inits, copy, step, all(part.wide for part in parts))
         return found if len(found) == len(starts) else _added(found[: len(starts)], found[len(starts) :])
 
     def _multiplied(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.gpu.contract import fragments
@@ -14,6 +14,9 @@ from ragged_dialect.lowering.gpu.contract.shared import CHUNK, Chunk, Place, Til
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.vector_access import access_of
+
+_FAR = 1 << 16
+"""More rows or columns than a part has."""
 
 
 class Range(NamedTuple):
@@ -38,7 +41,7 @@ class Staged:
         sizes = {outer.loop: outer.size, k: step}
         rows, columns = (sizes[loop] for loop in self._order)
         self._pairs = outer.loop == loop_of(generic.maps[RESULT].results[1])
-        self._wide = Staged.is_wide(generic, operand)
+        self.wide = Staged.is_wide(generic, operand)
         self.element: ir.Type = self._source.type.element_type
         self._tile = Tile(kernel, stages, rows, columns, self.element, swizzled=True)
 
@@ -56,34 +59,39 @@ class Staged:
         ends = [build.value(self._generic.extent(loop)) for loop in self._order]
 
         def source(row: ir.Value, column: ir.Value) -> Chunk | list[ir.Value]:
+            if not self.wide:
+                return self._read(row, column, corner, ends)
             at = [build.add(start, x) for start, x in zip(corner, (row, column), strict=True)]
-            if not self._wide:
-                return self._read(at, corner, ends)
-            inside, (row, column) = self._clamped(at, corner, ends)
+            inside = [build.less(x, end) for x, end in zip(at, ends, strict=True)]
+            row, column = (arith.select(*own) for own in zip(inside, at, corner, strict=True))
             (stride, _), _ = self._source.type.get_strides_and_offset()
             first = build.add(build.mul(row, stride), column)
 
             def pointer(number: int) -> ir.Value:
                 return fragments.global_pointer(self._source, build.add(first, number))
 
-            return Chunk(pointer, inside)
+            return Chunk(pointer, arith.andi(*inside))
 
         self._tile.copy(stage, thread, source)
 
-    def _read(self, at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> list[ir.Value]:
-        """Elements from a place on; instead of those that are beyond the ends the corner is read, and 0 taken."""
-        zero = build.constant(self.element, 0.0)
-        values: list[ir.Value] = []
-        for k in range(CHUNK):
-            inside, place = self._clamped([at[0], build.add(at[1], k)], corner, ends)
-            values.append(arith.select(inside, memref.load(self._source, place), zero))
-        return values
+    def _read(self, row: ir.Value, column: ir.Value, corner: list[ir.Value], ends: list[ir.Value]) -> list[ir.Value]:
+        """Elements from a place in a part on, 0 instead of those beyond the ends. Each is read under a condition, from
+        one pointer: for a pointer each, or for comparing indices of 64 bits, a thread has no registers (ptxas 13.0
+        reports up to 168 and 24 bytes spilled)."""
+        word, zero = ir.IntegerType.get_signless(32), build.constant(self.element, 0.0)
+        left = (build.minimum(build.sub(end, start), _FAR) for start, end in zip(corner, ends, strict=True))
+        rows, columns = (arith.index_cast(word, x) for x in left)
+        inside = build.less(arith.index_cast(word, row), rows)
+        count = arith.select(inside, arith.subi(columns, arith.index_cast(word, column)), build.constant(word, 0))
+        first = build.add(corner[1], column)
 
-    @staticmethod
-    def _clamped(at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> tuple[ir.Value, list[ir.Value]]:
-        inside = [build.less(x, end) for x, end in zip(at, ends, strict=True)]
-        place = [arith.select(own, x, start) for own, x, start in zip(inside, at, corner, strict=True)]
-        return arith.andi(*inside), place
+        def read(number: int) -> ir.Value:
+            place = [build.add(corner[0], row), build.add(first, number)]
+            return flow.choose(
+                build.less(number, count), lambda: [memref.load(self._source, place)], lambda: [zero], [zero.type]
+            )[0]
+
+        return [read(number) for number in range(CHUNK)]
 
     def corner(self, stage: ir.Value, lane: ir.Value, outer: Mixed) -> Place:
         """Which element in shared memory a lane gives the address of for fragments from `outer` on."""

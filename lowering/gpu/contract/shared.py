@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import gcd
 from typing import NamedTuple
 
 from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import bit_width
 from ragged_dialect.lowering.gpu.contract import fragments, splitting
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
@@ -66,15 +67,19 @@ class Tile:
         return Place(build.mul(stage, build.value(self._rows * self._stride)), inside)
 
     def copy(self, stage: ir.Value, thread: ir.Value, source: Source) -> None:
-        """Start copying to all rows, by all threads."""
+        """Start copying to all rows, by all threads. What a thread copies is at constant distances, so that it computes
+        one place: where a row has no power of two of chunks, neighbouring threads have parts of it."""
         across = self._columns // CHUNK
-        for piece in range(0, self._rows * across, self._threads):
-            number = build.add(thread, piece)
-            row: ir.Value = arith.divui(number, build.value(across))
-            column: ir.Value = arith.muli(arith.remui(number, build.value(across)), build.value(CHUNK))
-            put = partial(self._put, self.place(stage, row, column), source(row, column))
-            fits = piece + self._threads <= self._rows * across
-            guarded([] if fits else [build.less(row, self._rows)], put)
+        lanes = gcd(across, self._threads)
+        height = self._threads // lanes
+        first: ir.Value = arith.divui(thread, build.value(lanes))
+        right: ir.Value = arith.remui(thread, build.value(lanes))
+        for down in range(0, self._rows, height):
+            row = build.add(first, down)
+            for chunk in range(0, across, lanes):
+                column = build.value(build.mul(build.add(right, chunk), CHUNK))
+                put = partial(self._put, self.place(stage, row, column), source(row, column))
+                guarded([] if down + height <= self._rows else [build.less(row, self._rows)], put)
 
     def _put(self, place: Place, given: Chunk | Sequence[ir.Value]) -> None:
         pointers = [self._pointer(buffer, place) for buffer in self._buffers]
@@ -87,9 +92,11 @@ class Tile:
             fragments.store_whole(fragments.vector_of(words), pointer, DEVICE.access_bytes)
 
     def _read(self, chunk: Chunk) -> list[ir.Value]:
-        zero, half = build.constant(self.element, 0.0), CHUNK // 2
-        read = [x for k in (0, half) for x in loaded(chunk.pointer(k), self.element, half)]
-        return [arith.select(chunk.inside, x, zero) for x in read]
+        def read() -> list[ir.Value]:
+            return [x for k in (0, CHUNK // 2) for x in loaded(chunk.pointer(k), self.element, CHUNK // 2)]
+
+        zeros = [build.constant(self.element, 0.0)] * CHUNK
+        return flow.choose(chunk.inside, read, lambda: zeros, [x.type for x in zeros])
 
     def fragments(self, place: Place, down: int, right: int, transposed: bool) -> list[list[ir.Value]]:
         """Registers of 16 x 16 numbers, so far from a place, for each of their parts."""

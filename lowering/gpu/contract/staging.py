@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import definer
 from ragged_dialect.lowering.gpu.contract import fragments
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
+from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 
 
 def in_stages(
@@ -17,10 +19,12 @@ def in_stages(
     inits: Sequence[ir.Value],
     copy: Callable[[ir.Value, ir.Value], None],
     step: Callable[[ir.Value, ir.Value, list[ir.Value]], list[ir.Value]],
+    unrolled: bool = True,
 ) -> list[ir.Value]:
     """A loop of a block over parts of its operands. As many as `stages` are in shared memory at once: one is read,
     while the others are on their way. `copy` starts to copy a part, and `step` takes one and gives what is carried on;
-    both get the stage and the number of a part."""
+    both get the stage and the number of a part. Where copies go through registers, the loop is better not `unrolled`:
+    barriers do not hold ptxas back from reading the parts of all turns at once."""
     ahead = stages - 1
 
     def start(number: Mixed, stage: ir.Value) -> None:
@@ -38,4 +42,7 @@ def in_stages(
 
     for number in range(ahead):
         start(number, build.value(number))
-    return flow.for_loop(count, [build.value(0), build.value(ahead), *inits], turn)[2:]
+    found = flow.for_loop(count, [build.value(0), build.value(ahead), *inits], turn)
+    if not unrolled:
+        definer(found[0]).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+    return found[2:]
