@@ -28,8 +28,8 @@ QUICK = ("f32", "sm_90")
 ODD = (6, 33)
 """Numbers of features that no access of 16 bytes divides."""
 
-SPILLED = {"f32": 4, "f64": 44}
-"""Bytes that a softmax of two element types spills at most, by the type that it computes in (docs/ptx.md)."""
+SPILLED = 4
+"""Bytes that a softmax of two element types spills at most (docs/ptx.md)."""
 
 REGISTERS = {"segment": 80, "balanced": 80, "general": 80, "serial": 40, "check": 80}
 """The most a kernel of a schedule may take: 1024 threads fit on a multiprocessor, of balanced 768."""
@@ -133,7 +133,8 @@ def test_mixed_types_spill_what_is_listed(given: str, made: str, width: int, arc
     for narrow in (False, True):
         program = device_program(load_program(softmax_of(given, made, width)), KernelOptions(narrow=narrow, arch=arch))
         for report in check(program.kernels, arch):
-            assert max(report.spill_stores, report.spill_loads) <= SPILLED[made], report.name
+            most = SPILLED if (width, arch, narrow) == (64, "sm_100", True) else 0
+            assert max(report.spill_stores, report.spill_loads) <= most, report.name
             assert report.warnings == (), report.name
 
 

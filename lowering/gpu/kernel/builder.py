@@ -7,7 +7,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
-from ragged_dialect.ir.walk import captures
+from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of
@@ -94,6 +94,7 @@ def _resident(forall: ir.Operation) -> int:
     buffers = [x for generic in reductions for x in generic.op.operands if is_buffer(x)]
     sizes = [byte_size(x.type.element_type) for x in buffers if x.type.element_type != ir.IntegerType.get_signless(1)]
     if max(sizes, default=0) > DEVICE.register_bytes:
-        return DEVICE.resident_long
+        functions = any(op.name.startswith("math.") for op in ops_in(forall))
+        return DEVICE.resident_least if functions and len(reductions) > 1 else DEVICE.resident_long
     short = min(sizes, default=DEVICE.register_bytes) < DEVICE.register_bytes
     return DEVICE.resident_many if len(reductions) > 1 or short else DEVICE.resident
