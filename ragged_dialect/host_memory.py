@@ -6,14 +6,14 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T", bound=np.generic)
 
-_c: Any = ctypes.CDLL(None)
+_c = ctypes.CDLL(None)
 _c.malloc.argtypes = [ctypes.c_size_t]
 _c.malloc.restype = ctypes.c_void_p
 _c.free.argtypes = [ctypes.c_void_p]
@@ -46,7 +46,7 @@ given back to it, whose pages cost more than what is done with them (M_MMAP_THRE
 class _Memory:
     """Bytes that are given back with the last reference, to where they came from: hooks may be chosen after that."""
 
-    __slots__ = ("_free", "address")
+    __slots__ = ("__array_interface__", "_free", "address")
 
     def __init__(self, size: int) -> None:
         allocate, self._free = hooks.both
@@ -54,6 +54,7 @@ class _Memory:
         if not address:
             raise MemoryError(f"expected memory for {size} bytes, got none")
         self.address = address
+        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
 
     def __del__(self) -> None:
         if hasattr(self, "address"):
@@ -65,10 +66,7 @@ def room(shape: tuple[int, ...], dtype: np.dtype[T]) -> NDArray[T]:
     size = math.prod(shape) * dtype.itemsize
     if size <= _KEPT or dtype.hasobject:  # NumPy reads references before it writes others over them
         return np.ndarray(shape, dtype)  # `empty` makes texts of no bytes longer
-    owner = _Memory(size)
-    memory: Any = (ctypes.c_char * size).from_address(owner.address)
-    memory.owner = owner
-    return np.ndarray(shape, dtype, memory)
+    return np.ndarray(shape, dtype, np.asarray(_Memory(size)))
 
 
 def copied(array: NDArray[T]) -> NDArray[T]:
