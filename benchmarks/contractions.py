@@ -2,9 +2,9 @@
 
 Attention of sequences with the length patterns of FlashAttention's benchmark of varlen schedules
 (`benchmarks/benchmark_varlen_sched.py`), and of files of lengths: PyTorch's `scaled_dot_product_attention` for each
-component, the same of all, padded, with a mask, and a loop over BLAS's products and a softmax. Products of groups:
-loops over NumPy's and PyTorch's BLAS and PyTorch's `_grouped_mm`. On one thread and on all, interleaved; a peer's
-result is compared with ours first. `GF/s` are ours, of the products alone; `sgemm` is PyTorch's for 512 x 512.
+component, the same of all, padded, with a mask, and loops over the products of NumPy's or PyTorch's BLAS and PyTorch's
+softmax. Products of groups: loops over both, and PyTorch's `_grouped_mm`. On one thread and on all, interleaved; a
+peer's result is compared with ours first. `GF/s` are ours, of the products alone; `sgemm` is NumPy's for 512 x 512.
 """
 
 from __future__ import annotations
@@ -96,16 +96,23 @@ def _torch_attention(tensors: list[Any], lengths: Array, causal: bool) -> dict[s
         out = sdpa(*(x.transpose(1, 2) for x in wide), attn_mask=mask)
         return out.transpose(1, 2)[inside].numpy()
 
-    def products() -> Any:
+    def products(times: Callable[[Any, Any], Any]) -> Any:
         made: list[Any] = []
         for at, (q, k, v) in enumerate(zip(*parts, strict=True)):
-            scores = torch.matmul(q, k.transpose(2, 3)) * q.shape[-1] ** -0.5
+            scores = times(q, k.transpose(2, 3)) * q.shape[-1] ** -0.5
             if above is not None:
                 scores.masked_fill_(above[at], -torch.inf)
-            made.append(torch.matmul(torch.softmax(scores, -1), v))
+            made.append(times(torch.softmax(scores, -1), v))
         return joined(made)
 
-    found: dict[str, Call] = {"SDPA loop": looped, "BLAS loop": products}
+    def numpy_times(a: Any, b: Any) -> Any:
+        return torch.from_numpy(np.matmul(a.numpy(), b.numpy()))
+
+    found: dict[str, Call] = {
+        "SDPA loop": looped,
+        "PyTorch loop": lambda: products(torch.matmul),
+        "NumPy loop": lambda: products(numpy_times),
+    }
     if longest * len(sizes) <= 8 * rows:  # of more padding than that it is no candidate
         found["SDPA padded"] = padded
     return found
@@ -180,9 +187,9 @@ def _measure(options: argparse.Namespace) -> None:
     writer = csv.writer(sys.stdout)
     if torch is not None:
         torch.set_num_threads(options.child)
-        a = torch.ones(512, 512)
-        least = interleave({"sgemm": lambda: a @ a}, options.repetitions)["sgemm"].least
-        writer.writerow(["sgemm", options.child, 1e3 * least, "", "", 2 * 512**3 / least / 1e9])
+    a = np.ones((512, 512), np.float32)
+    least = interleave({"sgemm": lambda: a @ a}, options.repetitions)["sgemm"].least
+    writer.writerow(["sgemm", options.child, 1e3 * least, "", "", 2 * 512**3 / least / 1e9])
     for problem in problems(options.only, options.lengths):
         candidates = _agree(problem)
         slow = problem.operations > 2e10  # of seconds, which need no more to be told apart
