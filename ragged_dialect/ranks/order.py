@@ -23,18 +23,28 @@ class Order:
     def begin(self, work: Callable[[], object], name: str) -> Future[object]:
         """Do something while the caller goes on, by a thread with this name."""
 
-        def marked() -> object:  # no initializer of the pool, by which its thread would keep this order, and itself
+        done = Future[object]()
+
+        def marked() -> None:  # no initializer of the pool, by which its thread would keep this order, and itself
+            if not done.set_running_or_notify_cancel():
+                return
             self._own_thread = current_thread()
-            return work()
+            try:
+                done.set_result(work())
+            except BaseException as error:
+                done.set_exception(error)
 
         self._worker = self._worker or ThreadPoolExecutor(1, name)
         try:
-            self._last = self._worker.submit(marked)
-        except BaseException:  # Ctrl-C, before the pool knows a thread that runs: the process would not end
-            self._worker.shutdown(wait=False, cancel_futures=True)
+            self._worker.submit(marked)
+            self._last = done
+        except BaseException:  # Ctrl-C, maybe before the pool knows a thread that runs: the process would not end
+            self._worker.shutdown(wait=False)  # after what was begun before
             self._worker = None
+            if not done.cancel():
+                self._last = done  # which runs: nothing else may meanwhile
             raise
-        return self._last
+        return done
 
     def settle(self) -> None:
         """Let what was begun end, as it may: it waits for nothing that the caller does."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -233,4 +234,35 @@ def test_ctrl_c_while_a_thread_starts_leaves_none(monkeypatch: pytest.MonkeyPatc
     while any(thread.name.startswith("interrupted") for thread in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    assert order.begin(int, "again").result(5) == 0
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_ctrl_c_while_work_is_begun_forgets_nothing_of_what_runs(monkeypatch: pytest.MonkeyPatch, runs: bool) -> None:
+    """Neither what waits for its turn, nor what was begun by the call that is interrupted."""
+    order, ends, started, done = Order(), threading.Event(), threading.Event(), list[int]()
+    submit = ThreadPoolExecutor.submit
+
+    def work() -> None:
+        started.set()
+        ends.wait(10)
+        done.append(1)
+
+    def interrupted(self: ThreadPoolExecutor, *arguments: Any) -> None:
+        submit(self, *arguments)
+        if runs:
+            started.wait(10)
+        raise KeyboardInterrupt
+
+    before = [] if runs else [order.begin(work, "begun") for _ in range(2)]
+    with monkeypatch.context() as patch:
+        patch.setattr(ThreadPoolExecutor, "submit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            order.begin(work, "begun")
+    threading.Timer(0.1, ends.set).start()
+    settling = threading.Thread(target=order.settle, daemon=True)
+    settling.start()
+    settling.join(5)
+    assert not settling.is_alive()
+    assert len(done) == (1 if runs else len(before))
     assert order.begin(int, "again").result(5) == 0
