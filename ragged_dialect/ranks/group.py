@@ -41,6 +41,8 @@ more."""
 _LONGEST = 1e8
 """Seconds that every clock and lock takes: three years."""
 
+_TRIES = 4
+"""How often a rank that fails begins again to tell the others, where a Ctrl-C comes meanwhile."""
 _WORKS, _FAILED, _LEFT = range(3)
 _HEADER = 4 + TEXT // 8
 """Words of what a rank says before data goes: how it does, how many exchanges it had, what the exchange is, how many
@@ -89,7 +91,7 @@ class Group:
             if self._entered:
                 return
             if error is None or isinstance(error, Exception):  # Ctrl-C does not wait for other ranks
-                self._settle_or_tell()
+                self._settle()
             if self.engine is None or self.engine.failure:
                 return
             if error is not None:
@@ -99,36 +101,42 @@ class Group:
                 self._agree(_LEFT, 0, [0] * self.size, [0] * self.size)
                 self._flush()
             self._count = 0
+        except BaseException as stopped:  # Ctrl-C between two steps: nobody else tells of that
+            if self.engine is not None and not self.engine.failure:
+                self._tell(told(stopped))
+            raise
         finally:
             with suppress(ValueError):  # a generator is closed in whatever context
                 _group.reset(token)
 
     def fail(self, text: str) -> None:
         """Tell the other ranks that this one failed, once what was begun has ended. The group is of no use then."""
-        self._settle_or_tell()
-        self._tell(text)
-
-    def _settle_or_tell(self) -> None:
-        """Wait for what was begun, at the end: nobody else tells of a Ctrl-C meanwhile."""
         try:
             self._settle()
-        except BaseException as error:
+        except BaseException as error:  # Ctrl-C
             self._tell(told(error))
             raise
+        self._tell(text)
 
     def _tell(self, text: str) -> None:
         if self.engine is None:
             return
-        self.engine.fail(f"rank {self.rank} failed: {text}")
-        notice = self.engine.failure.encode(errors="replace")[:TEXT]
+        text = f"rank {self.rank} failed: {text}"
+        notice = text.encode(errors="replace")[:TEXT]
+        tells = [partial(self.engine.tell, other, notice) for other in self._others()]
+        left = [partial(self.engine.fail, text), self._settle, *tells]  # what was begun ends at once then
         stopped: BaseException | None = None
-        # What was begun ends at once then.
-        for step in (self._settle, *(partial(self.engine.tell, other, notice) for other in self._others())):
+        for _ in range(_TRIES):
             try:
-                step()
-            except (RankError, Told):  # of a rank that is gone already
-                pass
-            except BaseException as error:  # a second Ctrl-C: the others are told first
+                while left:
+                    try:
+                        left[0]()
+                    except (RankError, Told):  # of a rank that is gone already
+                        pass
+                    except Exception as error:
+                        stopped = error
+                    left.pop(0)
+            except BaseException as error:  # Ctrl-C: the others are told first, by what it came amid, too
                 stopped = error
         if stopped is not None:
             raise stopped

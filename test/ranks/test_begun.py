@@ -266,3 +266,38 @@ def test_ctrl_c_while_work_is_begun_forgets_nothing_of_what_runs(monkeypatch: py
     assert not settling.is_alive()
     assert len(done) == (1 if runs else len(before))
     assert order.begin(int, "again").result(5) == 0
+
+
+@pytest.mark.parametrize("amid", ["_all_or_none", "fail", "tell"])
+def test_ctrl_c_while_a_group_is_left_is_told(amid: str) -> None:
+    """Between two steps, and as another error is about to be told."""
+    engines: list[Any] = [*threads.engines(2)]
+    over, errors = threading.Event(), dict[int, BaseException]()
+
+    def serve(rank: int) -> None:
+        try:
+            with Group(engines[rank], 20) as group:
+                if not rank:
+                    over.wait(10)
+                    group.rows(np.zeros(2), [1, 1])
+                own: Any = group if amid == "_all_or_none" else engines[1]
+                usual, times = getattr(own, amid), [1]
+
+                def interrupted(*arguments: Any) -> Any:
+                    if times:
+                        times.pop()
+                        raise KeyboardInterrupt
+                    return usual(*arguments)
+
+                setattr(own, amid, interrupted)
+                if own is not group:
+                    raise ValueError("own")
+        except BaseException as error:
+            errors[rank] = error
+        over.set()
+
+    started = time.monotonic()
+    together(2, serve)
+    assert time.monotonic() - started < 10
+    assert isinstance(errors[1], KeyboardInterrupt)
+    assert str(errors[0]).startswith("rank 1 failed: ")
