@@ -188,7 +188,7 @@ def compare(ranks: Sequence[int], chunks: Sequence[int], repetitions: int) -> st
     """Times of several ranks beside those that the model has."""
     cores = len(os.sched_getaffinity(0))
     alone, here, copy = seconds(1, 1, repetitions), network(repetitions), copies(repetitions)
-    idle = turn(repetitions)
+    idle = turn(8 * repetitions)  # of little, which one look at the clock more or less is much of
     lines = [
         f"one rank: {alone * 1e3:.1f} ms for {TOKENS} tokens; a message {here.latency * 1e3:.2f} ms, "
         f"{here.bandwidth / 1e6:.0f} MB/s, copies {HERE.sent(TOKENS) / copy / 1e9:.1f} GB/s, "

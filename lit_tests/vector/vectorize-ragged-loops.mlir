@@ -360,7 +360,8 @@ func.func @copy(%x: memref<?x512xf16>, %y: memref<512xf16>, %r: index) {
 
 // -----
 
-// A row that may be part of what is read, places of each row, and a loop that reads what it folds stay loops over rows.
+// A row that may be part of what is read, places of each row or further on, and a loop that reads what it folds stay loops
+// over rows.
 
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: iter_args
@@ -392,6 +393,15 @@ func.func @others(%x: memref<?x16xf32>, %out: memref<16xf32>, %y: memref<?x16xf3
       %b = memref.load %z[%c0, %c] : memref<?x16xf32>
       %t = arith.addf %b, %s : f32
       memref.store %t, %z[%c0, %c] : memref<?x16xf32>
+    }
+  }
+  scf.for %r = %c0 to %n step %c1 {
+    scf.for %c = %c0 to %c16 step %c1 {
+      %next = arith.addi %c, %c1 : index
+      %a = memref.load %y[%r, %c] : memref<?x16xf32>
+      %b = memref.load %z[%c0, %next] : memref<?x16xf32>
+      %t = arith.addf %b, %a : f32
+      memref.store %t, %z[%c0, %next] : memref<?x16xf32>
     }
   }
   return

@@ -195,7 +195,7 @@ def _kept(loop: ir.Operation, body: Body) -> tuple[Kept, ...]:
     for store in [op for op in body.ops if op.name == "memref.store"]:
         place = list(store.operands)[1:]
         loads = [op for op in body.ops if op.name == "memref.load" and list(op.operands) == place]
-        outside = all(x == body.index or not _is_in(loop, x) for x in place)
+        outside = all(x == body.index or not (body.is_inside(x) or _is_in(loop, x)) for x in place)
         if outside and len(loads) == 1:
             found.append(Kept(loads[0], store))
         elif outside:
