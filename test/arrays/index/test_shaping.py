@@ -153,6 +153,19 @@ def test_long_copies_are_compiled(dtype: str, width: int | None, monkeypatch: py
     assert rg.compilations() > before
 
 
+def test_short_copies_are_compiled_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once NumPy has copied so many rows that a program would have paid."""
+    monkeypatch.setattr("ragged_dialect.arrays.core.array._OFTEN", 100)
+    monkeypatch.setattr("ragged_dialect.arrays.core.array._copied_rows", {})
+    x = rg.from_lengths(np.arange(40, dtype=np.int16), [7, 0, 23, 10])
+    made: list[int] = []
+    for _ in range(5):  # of 30 rows each
+        before = rg.compilations()
+        assert x[[2, 1, 0]].values.tolist() == [*range(7, 30), *range(7)]
+        made.append(rg.compilations() - before)
+    assert made[1:] == [0, 0, 1, 0]  # the first one makes the selection
+
+
 def test_compact() -> None:
     x = array(LENGTHS)[:, 1:]
     made = rg.compact(x)
