@@ -25,15 +25,24 @@ class Hooks:
     `free`, for any thread. They are the C library's until the first program asks for a pool or a test for its own."""
 
     def __init__(self) -> None:
-        self.both = self.allocate, self.free = _c.malloc, _c.free
-        """Those that belong together, for who takes memory while another thread chooses."""
+        self.both: tuple[Callable[..., int], Callable[..., None]] = _c.malloc, _c.free
+        """Those that belong together: another thread may choose others between two looks."""
         self.chosen = False
+
+    @property
+    def allocate(self) -> Callable[..., int]:
+        """Where memory is taken."""
+        return self.both[0]
+
+    @property
+    def free(self) -> Callable[..., None]:
+        """Where it is given back."""
+        return self.both[1]
 
     def choose(self, allocate: Callable[..., int], free: Callable[..., None]) -> None:
         """Put others in their place, before the first program runs."""
         assert not self.chosen
-        self.both = self.allocate, self.free = allocate, free
-        self.chosen = True
+        self.both, self.chosen = (allocate, free), True
 
 
 hooks = Hooks()

@@ -24,9 +24,8 @@ class CountedHooks(Hooks):
 
     def __init__(self) -> None:
         super().__init__()
-        self.allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(self._take)
-        self.free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._give)
-        self.both = self.allocate, self.free
+        take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(self._take)
+        self.both = take, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._give)
         self._changing = threading.Lock()
         self.start()
 

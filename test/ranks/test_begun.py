@@ -5,17 +5,19 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
-from support.ranks import errors_of, together
+from support.ranks import Work, errors_of, together
 
 import ragged_dialect as rg
 from ragged_dialect.ranks import Group, threads
 from ragged_dialect.ranks.engine import Bytes
 from ragged_dialect.ranks.order import Order
+from ragged_dialect.ranks.threads import ThreadEngine
 
 
 def test_a_rank_that_fails_ends_what_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,16 +166,39 @@ def test_what_was_begun_leaves_no_thread_behind_its_group() -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_ctrl_c_while_what_was_begun_is_waited_for(fails: bool) -> None:
-    """Where a group is left, or fails, and once more when the others are about to be told: they are all the same."""
-    engines: list[Any] = [*threads.engines(2)]
+def told_to(exchange: Work, stop: Callable[[Group, ThreadEngine], None]) -> str:
+    """The error of an exchange of rank 0, after rank 1 was stopped by Ctrl-C in its group: at once."""
+    engines = threads.engines(2)
     over, errors = threading.Event(), dict[int, BaseException]()
+
+    def serve(rank: int) -> None:
+        try:
+            with Group(engines[rank], 30) as group:
+                if rank:
+                    stop(group, engines[rank])
+                else:
+                    over.wait(10)
+                    exchange(group)
+        except BaseException as error:
+            errors[rank] = error
+        over.set()
+
+    started = time.monotonic()
+    together(2, serve)
+    assert time.monotonic() - started < 10
+    assert isinstance(errors[0], rg.RankError)
+    assert isinstance(errors[1], KeyboardInterrupt)
+    return str(errors[0])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_ctrl_c_while_what_was_begun_is_waited_for(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a group is left, or fails, and once more when the others are about to be told: they are all the same."""
     rows, one = np.zeros(2), [0, 1, 2]
 
-    def begin(group: Group, order: Any) -> None:
+    def stop(group: Group, engine: ThreadEngine) -> None:
         group.begin(lambda exchange: exchange(rows, one, np.zeros(2), one, 8, 5, False))
-        settle, own, times = order.settle, threading.current_thread(), [1, 2]
+        settle, own, times = engine.order.settle, threading.current_thread(), [1, 2]
 
         def interrupted() -> None:
             if threading.current_thread() is own and times:
@@ -181,27 +206,12 @@ def test_ctrl_c_while_what_was_begun_is_waited_for(fails: bool) -> None:
                 raise KeyboardInterrupt
             settle()
 
-        order.settle = interrupted
+        monkeypatch.setattr(engine.order, "settle", interrupted)
+        if fails:
+            group.fail("stopped")
 
-    def serve(rank: int) -> None:
-        try:
-            with Group(engines[rank], 30) as group:
-                if rank:
-                    begin(group, engines[rank].order)
-                    if fails:
-                        group.fail("stopped")
-                else:
-                    over.wait(10)
-                    group.exchange(rows, one, np.zeros(2), one, 8, 5)
-        except (KeyboardInterrupt, rg.RankError) as error:
-            errors[rank] = error
-        over.set()
-
-    started = time.monotonic()
-    together(2, serve)
-    assert time.monotonic() - started < 10
-    assert isinstance(errors[1], KeyboardInterrupt)
-    assert str(errors[0]) == "rank 1 failed: KeyboardInterrupt: "
+    told = told_to(lambda group: group.exchange(rows, one, np.zeros(2), one, 8, 5), stop)
+    assert told == "rank 1 failed: KeyboardInterrupt: "
 
 
 def test_what_is_begun_while_another_thread_waits_is_waited_for() -> None:
@@ -269,35 +279,22 @@ def test_ctrl_c_while_work_is_begun_forgets_nothing_of_what_runs(monkeypatch: py
 
 
 @pytest.mark.parametrize("amid", ["_all_or_none", "fail", "tell"])
-def test_ctrl_c_while_a_group_is_left_is_told(amid: str) -> None:
+def test_ctrl_c_while_a_group_is_left_is_told(amid: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two steps, and as another error is about to be told."""
-    engines: list[Any] = [*threads.engines(2)]
-    over, errors = threading.Event(), dict[int, BaseException]()
 
-    def serve(rank: int) -> None:
-        try:
-            with Group(engines[rank], 20) as group:
-                if not rank:
-                    over.wait(10)
-                    group.rows(np.zeros(2), [1, 1])
-                own: Any = group if amid == "_all_or_none" else engines[1]
-                usual, times = getattr(own, amid), [1]
+    def stop(group: Group, engine: ThreadEngine) -> None:
+        own = group if amid == "_all_or_none" else engine
+        usual, times = getattr(own, amid), [1]
 
-                def interrupted(*arguments: Any) -> Any:
-                    if times:
-                        times.pop()
-                        raise KeyboardInterrupt
-                    return usual(*arguments)
+        def interrupted(*arguments: Any) -> Any:
+            if times:
+                times.pop()
+                raise KeyboardInterrupt
+            return usual(*arguments)
 
-                setattr(own, amid, interrupted)
-                if own is not group:
-                    raise ValueError("own")
-        except BaseException as error:
-            errors[rank] = error
-        over.set()
+        monkeypatch.setattr(own, amid, interrupted)
+        if own is not group:
+            raise ValueError("own")
 
-    started = time.monotonic()
-    together(2, serve)
-    assert time.monotonic() - started < 10
-    assert isinstance(errors[1], KeyboardInterrupt)
-    assert str(errors[0]).startswith("rank 1 failed: ")
+    told = told_to(lambda group: group.rows(np.zeros(2), [1, 1]), stop)
+    assert told.startswith("rank 1 failed: ")
