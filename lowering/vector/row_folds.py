@@ -31,12 +31,12 @@ class Kept:
         """How elements are folded, where the order of that is free."""
         return free_combiner(self.load.results[0], self.store.operands[0])
 
-    def is_count(self, loop: ir.Operation, body: Body) -> bool:
+    def is_count(self, loop: ir.Operation, inner: ir.Operation) -> bool:
         """Whether every row adds the same integer."""
         found = self.combiner
         if found is None or found.ops[0].name != "arith.addi":
             return False
-        return not body.is_inside(found.element) and not _is_in(loop, found.element)
+        return not (_is_in(inner, found.element) or _is_in(loop, found.element))
 
 
 @dataclass(frozen=True)
@@ -59,22 +59,21 @@ class RowFold:
         beside = tuple(op for op in ops if op.name != "scf.for")
         if len(inner) != 1 or loop.results or inner[0].results or constant_int(loop.operands[2]) != 1:
             return None
-        columns = constant_int(inner[0].operands[1])
-        if constant_int(inner[0].operands[0]) != 0 or not columns:
+        columns, kept = constant_int(inner[0].operands[1]), _kept(loop, inner[0])
+        if constant_int(inner[0].operands[0]) != 0 or not columns or not kept or not all(map(_is_pure, beside)):
             return None
         try:
             body = body_of(inner[0])
         except Unfit:
             return None
-        kept = _kept(loop, body)
-        if body.run is not None or body.accumulators or not kept or not all(map(_is_pure, beside)):
+        if body.run is not None or body.accumulators:
             return None
         if sum(op.name == "memref.store" for op in body.ops) > len(kept):  # scans of 128 columns take 1.6 times as long
             return None
         read = [op.operands[0] for op in beside if op.name == "memref.load"]
         if not all(apart(x, op.operands[1]) for x in read for op in body.ops if op.name == "memref.store"):
             return None
-        counted = tuple(one for one in kept if one.is_count(loop, body))
+        counted = tuple(one for one in kept if one.is_count(loop, inner[0]))
         return RowFold(loop, body, tuple(one for one in kept if one not in counted), counted, columns, beside)
 
     def fits(self, registers: Registers) -> bool:
@@ -189,13 +188,15 @@ class _Row(Step):
         """What is kept is not written."""
 
 
-def _kept(loop: ir.Operation, body: Body) -> tuple[Kept, ...]:
+def _kept(loop: ir.Operation, inner: ir.Operation) -> tuple[Kept, ...]:
     """Places that are the same for all rows."""
+    ops = [op.operation for op in inner.regions[0].blocks[0].operations]
+    index = inner.regions[0].blocks[0].arguments[0]
     found: list[Kept] = []
-    for store in [op for op in body.ops if op.name == "memref.store"]:
+    for store in [op for op in ops if op.name == "memref.store"]:
         place = list(store.operands)[1:]
-        loads = [op for op in body.ops if op.name == "memref.load" and list(op.operands) == place]
-        outside = all(x == body.index or not (body.is_inside(x) or _is_in(loop, x)) for x in place)
+        loads = [op for op in ops if op.name == "memref.load" and list(op.operands) == place]
+        outside = all(x == index or not (_is_in(inner, x) or _is_in(loop, x)) for x in place)
         if outside and len(loads) == 1:
             found.append(Kept(loads[0], store))
         elif outside:
