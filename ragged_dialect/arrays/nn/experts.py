@@ -16,7 +16,7 @@ from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.ops.matmul import grouped_product
 from ragged_dialect.arrays.ops.normalise import logsumexp, softmax
 from ragged_dialect.arrays.ops.topk import top_k
-from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
+from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels, has_extent
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -81,6 +81,9 @@ def moe(
         equal_extents((scored, 1), (up, 0), 1)
     elif not owned or not all(type(n) is int and n >= 0 for n in owned):
         raise ArgumentError(f"moe: expected how many experts each rank owns, got {owned}")
+    else:
+        has_extent((scored, 1), sum(owned), 1)
+    equal_extents((tokens, 1), (down, 2), 1)
     if type(chunks) is not int or chunks < 1 or (chunks > 1 and owned is None):
         raise ArgumentError(f"moe: expected at least 1 chunk, and 1 of experts that no rank owns, got {chunks}")
     best, experts = top_k(scored, k=_number(k), axis=1)

@@ -65,6 +65,17 @@ def equal_extents(a: TensorLevel, b: TensorLevel, dim: int) -> TensorLevel:
     return b if first.extent is None and second.extent is not None else a
 
 
+def has_extent(a: TensorLevel, extent: int, dim: int) -> None:
+    """A plain dim has an extent.
+
+    RuntimeCheckError, now or in calls, where it has another one; `dim` is the result's."""
+    op, given = a[0].trace.op, _plain(a).extent
+    if given is not None and given != extent:
+        raise RuntimeCheckError(f"{op}: dim {dim}: expected extent {extent}, got {given}")
+    if given is None:
+        builders.assert_valid([_value(a), build.value(extent)], "equal", op, dim)
+
+
 def batch_extent(plain: TensorLevel, batch: TensorLevel, dim: int) -> None:
     """The extent of a plain dim is that of a dense level of a nested axis."""
     _check(batch, plain, dim)

@@ -192,6 +192,16 @@ REFUSED: list[Refusal] = [
         rg.RuntimeCheckError,
         "moe: level 1, component 0: expected length ",
     ),
+    (lambda x: rg.nn.moe(*cut(x, "down", ALL, ALL, slice(2)), k=1), rg.RuntimeCheckError, f"{EXTENT}6, got 2"),
+    *(
+        (
+            lambda x, owned=owned, chunks=chunks: rg.nn.moe(*x, k=1, owned=(owned,), chunks=chunks),
+            rg.RuntimeCheckError,
+            f"{EXTENT}{owned}, got 3",
+        )
+        for owned in (2, 4)
+        for chunks in (1, 2)
+    ),
 ]
 
 test_what_is_refused = refused(REFUSED, layer)
