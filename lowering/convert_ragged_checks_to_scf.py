@@ -326,24 +326,29 @@ def _guard(
     status: list[ir.Value],
     held: frozenset[Statement],
 ) -> None:
-    """Everything after `op` moves into an scf.if that runs when the status is good; `op` is erased."""
+    """Everything after `op` moves into an scf.if that runs when the status is good; `op` is erased. The branch yields
+    only what is made in it: the analysis of one-shot-bufferize takes twice the time for every branch that what is made
+    before goes through (a gradient with 47 checks: 25 s, 0.03 s without)."""
     operations = list(block.operations)
     at = next(k for k, o in enumerate(operations) if o.operation == op)
     rest = operations[at + 1 :]
     terminator = rest[-1].operation
-    types = [*[build.i64()] * STATUS_ENTRIES, *(v.type for v in terminator.operands)]
+    made = {result for inner in rest for result in inner.operation.results}
+    given = list(dict.fromkeys(v for v in terminator.operands if v in made))
     with ir.InsertionPoint(op), op.location:
         fine = build.equal(status[0], 0)
-        guard = scf.IfOp(fine, types, has_else=True)
+        guard = scf.IfOp(fine, [*[build.i64()] * STATUS_ENTRIES, *(v.type for v in given)], has_else=True)
     for inner in rest[:-1]:
         inner.operation.detach_from_parent()
         guard.then_block.append(inner)
     with ir.InsertionPoint(guard.then_block), terminator.location:
-        scf.yield_(list(terminator.operands))
+        scf.yield_(given)
     with ir.InsertionPoint(guard.else_block), terminator.location:
-        scf.yield_([*status, *(_nothing(v.type, status[0]) for v in terminator.operands)])
+        scf.yield_([*status, *(_nothing(v.type, status[0]) for v in given)])
+    found = dict(zip(given, list(guard.results)[STATUS_ENTRIES:]))
+    results = [*list(guard.results)[:STATUS_ENTRIES], *(found.get(v, v) for v in terminator.operands)]
     with ir.InsertionPoint(terminator), terminator.location:
-        ir.Operation.create(terminator.name, operands=list(guard.results), attributes=clone.copy_attributes(terminator))
+        ir.Operation.create(terminator.name, operands=results, attributes=clone.copy_attributes(terminator))
     terminator.erase()
     op.erase()
     _lower_block(state, guard.then_block, status, held)

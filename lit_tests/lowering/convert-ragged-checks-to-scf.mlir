@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --allow-unregistered-dialect --convert-ragged-checks-to-scf | FileCheck %s
 
-// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1], ["conform", "arith.addf", 1], ["index", "ragged.select", 0], ["holds", "cf.assert: text", 0], ["index", "ragged.select", 0]{{\]}}}
+// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1], ["conform", "arith.addf", 1], ["index", "ragged.select", 0], ["holds", "cf.assert: text", 0], ["index", "ragged.select", 0], ["index", "ragged.select", 0]{{\]}}}
 
 // What follows a check runs when it holds; else the status is returned with empty results.
 // CHECK-LABEL: func.func @index
@@ -104,5 +104,18 @@ func.func @assert(%c: i1) {
 // CHECK: ub.poison : complex<f32>
 func.func @complex(%i: index, %n: index, %x: complex<f32>) -> complex<f32> {
   ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
-  return %x : complex<f32>
+  %y = complex.add %x, %x : complex<f32>
+  return %y : complex<f32>
+}
+
+// What a result is before a check is that after it, whatever the check says: nothing of it goes through branches.
+// CHECK-LABEL: func.func @before
+// CHECK: %[[BEFORE:.*]] = "test.op"
+// CHECK: scf.if %{{.*}} -> (i64, i64, i64, i64, i64, f32) {
+// CHECK: return %{{.*}}, %[[BEFORE]], %{{.*}}#5
+func.func @before(%i: index, %n: index) -> (tensor<?xf32>, f32) {
+  %x = "test.op"() : () -> tensor<?xf32>
+  ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
+  %y = "test.op"() : () -> f32
+  return %x, %y : tensor<?xf32>, f32
 }

@@ -21,8 +21,11 @@ from ragged_dialect.narrowing import is_boolean, is_scalar, is_tuple
 
 
 def integer(op: str, name: str, value: SupportsIndex) -> int:
-    """A Python integer of what is one. ArgumentError for what is none, and for one of more than 64 bits."""
+    """A Python integer of what is one. ArgumentError for what is none, as a boolean, and for one of more than 64
+    bits."""
     try:
+        if is_boolean(value):
+            raise TypeError
         found = operator.index(value)
     except TypeError:
         raise ArgumentError(f"{op}: expected an integer for {name}, got {type(value).__name__}") from None

@@ -127,10 +127,10 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
     return x
 
 
-def as_index(number: Tensor) -> ir.Value:
-    """An integer as an MLIR value of type index. ArgumentError for another number."""
+def as_index(number: Tensor, what: str = "an index") -> ir.Value:
+    """An integer as an MLIR value of type index. ArgumentError for another number, which is no `what`."""
     if number.dtype.kind != "i":
-        raise ArgumentError(f"{number.trace.op}: expected an integer as an index, got {number.described}")
+        raise ArgumentError(f"{number.trace.op}: expected an integer as {what}, got {number.described}")
     return build.to_index(convert(number.scalar, number.dtype, INT64))
 
 

@@ -27,7 +27,7 @@ def group_by(keys: Tensor, count: Tensor) -> Tensor:
     """
     if not keys.is_dense or keys.ndim != 1 or keys.dtype.kind != "i":
         raise ArgumentError(f"{keys.trace.op}: expected a vector of integers as keys, got {keys.described}")
-    return places_of(keys, as_index(count))
+    return places_of(keys, as_index(count, "the number of keys"))
 
 
 def places_of(keys: Tensor, count: ir.Value) -> Tensor:

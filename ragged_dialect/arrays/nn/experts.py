@@ -86,7 +86,7 @@ def moe(
     equal_extents((tokens, 1), (down, 2), 1)
     if type(chunks) is not int or chunks < 1 or (chunks > 1 and owned is None):
         raise ArgumentError(f"moe: expected at least 1 chunk, and 1 of experts that no rank owns, got {chunks}")
-    best, experts = top_k(scored, k=_number(k), axis=1)
+    best, experts = top_k(scored, k=k, axis=1)
     weights = (
         softmax(best, axis=1)
         if normalized
@@ -108,12 +108,6 @@ def moe(
     if x.is_dense:
         return found
     return x.trace.assembled(found.storage, [*x.axes[:-1], found.axes[-1]], found.dtype)
-
-
-def _number(k: int) -> int:
-    if isinstance(k, bool):  # an integer to Python, and no number of experts
-        raise ArgumentError("moe: expected an integer for k, got bool")
-    return k
 
 
 class _Experts(NamedTuple):

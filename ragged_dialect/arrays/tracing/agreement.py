@@ -38,17 +38,18 @@ def _value(level: TensorLevel) -> ir.Value:
 def _check(expected: TensorLevel, given: TensorLevel, dim: int) -> None:
     """Ask that two dense extents that are not both static are equal."""
     trace = expected[0].trace
-    wanted = expected[0].shape[expected[1]]
-    if wanted is None and given[0].shape[given[1]] is not None:
-        expected, given = given, expected
-        wanted = expected[0].shape[expected[1]]
-    origin, own = _origin(expected), _origin(given)
-    if origin is not None and origin == own:
+    wanted, own = (_known(level) for level in (expected, given))
+    if wanted is not None and wanted == own:
         return
-    reference = wanted if wanted is not None else origin
     check = builders.assert_valid([_value(given), _value(expected)], "equal", trace.op, dim)
-    if own is not None and reference is not None:
-        trace.guard(EqualExtents(trace.op, own, reference, dim), check)
+    if own is not None and wanted is not None:
+        trace.guard(EqualExtents(trace.op, own, wanted, dim), check)
+
+
+def _known(level: TensorLevel) -> Origin | int | None:
+    """The extent of a dense dim, if it is static, else where it is from."""
+    extent = level[0].shape[level[1]]
+    return extent if extent is not None else _origin(level)
 
 
 def equal_extents(a: TensorLevel, b: TensorLevel, dim: int) -> TensorLevel:

@@ -41,9 +41,9 @@ def structure_finder(origin: Origin) -> Callable[[Leaves], Structure]:
     return lambda leaves: structure_at(leaves, origin)
 
 
-def extent_at(leaves: Leaves, origin: Origin) -> int:
-    """The extent of a dense dim of an argument."""
-    return leaves[origin.leaf].shape[origin.dim]
+def extent_at(leaves: Leaves, origin: Origin | int) -> int:
+    """A number, or the extent of a dense dim of an argument."""
+    return origin if isinstance(origin, int) else leaves[origin.leaf].shape[origin.dim]
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,16 @@ class Conform:
 
 @dataclass(frozen=True)
 class EqualExtents:
-    """A dense extent of an argument is a number, or that of another."""
+    """Two extents are equal, both of dense dims of arguments or numbers: what is given and what is expected."""
 
     op: str
-    a: Origin
+    a: Origin | int
     b: Origin | int
     dim: int
 
     def __call__(self, leaves: Leaves) -> None:
         """RuntimeCheckError with both extents."""
-        a = extent_at(leaves, self.a)
-        b = self.b if isinstance(self.b, int) else extent_at(leaves, self.b)
+        a, b = extent_at(leaves, self.a), extent_at(leaves, self.b)
         if a != b:
             raise RuntimeCheckError(f"{self.op}: dim {self.dim}: expected extent {b}, got {a}")
 
@@ -108,7 +107,7 @@ class Covers:
 
     def __call__(self, leaves: Leaves) -> None:
         """RuntimeCheckError with the extent and the length."""
-        extent = self.a if isinstance(self.a, int) else extent_at(leaves, self.a)
+        extent = extent_at(leaves, self.a)
         structure = structure_at(leaves, self.structure)
         longest = structure.longest[self.level]
         if extent < longest:

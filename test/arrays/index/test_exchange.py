@@ -109,7 +109,7 @@ def test_experts_that_others_do_not_own() -> None:
         return layer(x, router, *(weight[:own] for weight in experts), owned=owned)
 
     cases = {
-        (4, 3): "moe: level 1: expected lengths to sum to 8, got 7",
+        (4, 3): "moe: dim 1: expected extent 7, got 8",
         (5, 3): "moe: level 1: expected lengths to sum to ",
         (9, -1): "moe: expected how many experts each rank owns, got (9, -1)",
     }

@@ -53,7 +53,11 @@ REFUSED: list[Refusal] = [
     (lambda p: rg.group_by(KEYS, 2), IndexError, "group_by: level 0, component 0: expected index in [0, 2), got 2"),
     (lambda p: rg.group_by(-KEYS, 3), IndexError, "group_by: level 0, component 0: expected index in [0, 3), got -2"),
     (lambda p: rg.group_by(KEYS, -1), rg.RuntimeCheckError, "group_by: level 0: expected at least 0, got -1"),
-    (lambda p: rg.group_by(KEYS, 2.0), rg.ArgumentError, "group_by: expected an integer as an index, got float64"),
+    (
+        lambda p: rg.group_by(KEYS, 2.0),
+        rg.ArgumentError,
+        "group_by: expected an integer as the number of keys, got float64",
+    ),
     (lambda p: rg.group_by(KEYS * 1.0, 3), rg.ArgumentError, f"{KEY}float64 of rank 1"),
     (lambda p: rg.group_by(KEYS[None], 3), rg.ArgumentError, f"{KEY}int64 of rank 2"),
     (lambda p: rg.group_by(p, 3), rg.ArgumentError, f'{KEY}int64 of rank 2 and layout "dr"'),

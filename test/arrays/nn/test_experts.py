@@ -155,6 +155,12 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.nn.moe(*x, k=4), rg.RuntimeCheckError, "moe: level 1: expected at least 4, got 3"),
     (lambda x: rg.nn.moe(*x, k=True), rg.ArgumentError, "moe: expected an integer for k, got bool"),
     (lambda x: rg.nn.moe(*x, k=0), rg.ArgumentError, "moe: expected k of at least 1, got 0"),
+    # one of extent 1, which is static, against one that is not
+    (
+        lambda x: rg.nn.moe(*cut(x, "gate", slice(1)), k=1),
+        rg.RuntimeCheckError,
+        "moe: level 0: expected extent 3, got 1",
+    ),
     (
         lambda x: rg.nn.moe(*x, k=1, activation="swish"),
         rg.ArgumentError,

@@ -208,7 +208,7 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.attention(x, x, x, mask=np.ones((5, 4), np.bool_)), rg.RuntimeCheckError,
      "attention: level 2, component 3: expected extent >= length 5, got 4"),
     (lambda x: rg.attention(x, x, x, mask=np.ones((3, 5, 5), np.bool_)), rg.RuntimeCheckError,
-     "attention: level 0: expected extent 3, got 4"),
+     "attention: level 0: expected extent 4, got 3"),
     (lambda x: rg.attention(x, x, x, mask=np.ones((4, 1, 5, 5), np.bool_)), rg.LayoutError,
      "attention: expected a dense mask of rank 2 to 3, got rank 4"),
     (lambda x: rg.attention(x, x, x, mask=np.ones(5, np.bool_)), rg.LayoutError, "of rank 2 to 3, got rank 1"),

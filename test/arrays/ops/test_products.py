@@ -108,7 +108,7 @@ def test_scores_with_heads_between() -> None:
     back = rg.einsum("bihj,bjhe->bihe", got, k)
     assert back.shape == (len(LENGTHS), None, 2, 4)
     assert_components(back, [np.einsum("ihj,jhe->ihe", s, b) for s, b in zip(expected, components(k), strict=True)])
-    with pytest.raises(rg.RuntimeCheckError, match="einsum: dim 2: expected extent 3, got 2"):
+    with pytest.raises(rg.RuntimeCheckError, match="einsum: dim 2: expected extent 2, got 3"):
         rg.einsum("bihj,bjhe->bihe", got, v)
 
 

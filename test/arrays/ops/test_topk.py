@@ -79,6 +79,7 @@ REFUSED: list[Refusal] = [
     (lambda: rg.top_k(X, 8), rg.RuntimeCheckError, "top_k: level 1: expected at least 8, got 7"),
     (lambda: rg.top_k(X, 2**62), rg.RuntimeCheckError, "top_k: level 1: expected at least 4611686018427387904, got 7"),
     (lambda: rg.top_k(X, 0), rg.ArgumentError, "top_k: expected k of at least 1, got 0"),
+    (lambda: rg.top_k(X, True), rg.ArgumentError, "top_k: expected an integer for k, got bool"),
     (lambda: rg.top_k(X, 1.5), rg.ArgumentError, "top_k: expected an integer for k, got float"),
     (lambda: rg.top_k(X, 1, axis=2), rg.AxisError, "top_k: "),
     (
