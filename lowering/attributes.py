@@ -25,10 +25,6 @@ WIDE = "ragged.wide"
 """Of a kernel, and of a forall that becomes one, that needs 64-bit indices whatever the extents: it checks index
 vectors, which may hold anything, or computes addresses."""
 
-BACKWARDS = "ragged.backwards"
-"""Of a `linalg.generic` that a scan becomes, inside of `convert-ragged-to-scf`: the loop that goes from the last index
-to the first."""
-
 GUARD = "ragged.guard"
 """Of a branch that `MathLibrary.guarded` makes: its sides have no effects, and the call is for few elements, so that
 both may be done for a whole vector. Ops alone do not tell."""

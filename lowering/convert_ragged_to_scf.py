@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import find_ops, ops_in
-from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
+from ragged_dialect.iteration import BACKWARDS, is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.prepare import expand_foreign, prepare, round_in_steps
 from ragged_dialect.lowering.rules import (
@@ -85,7 +85,7 @@ def _has_ragged(module: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        if op.name in OPS or touches_ragged(op) or _has_ragged_signature(op):
+        if op.name in OPS or touches_ragged(op) or _has_ragged_signature(op) or BACKWARDS in op.attributes:
             found = True
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE

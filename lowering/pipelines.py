@@ -99,7 +99,12 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
     return (
         _LAYOUTS,
         *((_CHECK,) if check else ()),
-        _ragged(f"head-dims={HEAD_DIMS}", f"ragged-raise-attention{{head-dims={HEAD_DIMS}}},", last=",ragged-overlap"),
+        _ragged(
+            f"head-dims={HEAD_DIMS}",
+            f"ragged-raise-attention{{head-dims={HEAD_DIMS}}},",
+            "expand-ragged-scans,",
+            ",ragged-overlap",
+        ),
         _SCF,
         _DENSE,
         _BUFFER,

@@ -17,7 +17,7 @@ from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.iteration import MAPPING
 from ragged_dialect.lowering.decompose import decompose_softmax
-from ragged_dialect.lowering.scans import expand_scan
+from ragged_dialect.lowering.expand_ragged_scans import expand_scan
 from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.making import ScanOp

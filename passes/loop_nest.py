@@ -88,6 +88,12 @@ class FusedNest:
         """Whether no loop reduces."""
         return "reduction" not in self.kinds
 
+    @property
+    def is_scan(self) -> bool:
+        """Whether what it has so far is a result, for each index of a loop that reduces: the loop has an order."""
+        reduced = {loop for loop, kind in enumerate(self.kinds) if kind == "reduction"}
+        return any(reduced & set(out.loops) for out in self.outs)
+
     def out_maps(self) -> tuple[ir.AffineMap, ...]:
         """The maps of the results."""
         if self.outs:

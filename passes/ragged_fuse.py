@@ -9,7 +9,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import bit_width, enclosing, made_by
-from ragged_dialect.iteration import MAPPING, touches_ragged, whole_value
+from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.loop_nest import FusedNest, Operand, inline, join, write
 from ragged_dialect.passes.structure_keys import structural_source
@@ -51,7 +51,7 @@ class RaggedFuse(RaggedPass):
     parallel, and no element is computed twice: broadcasts, fills, transposes and copies go into
     anything, other ops only where the consumer runs over each element once. A few additions, products, comparisons
     and the like are computed by each of several consumers, where that moves fewer bytes than storing their results
-    does. Uses of the structure
+    does. What a scan is of is computed in its loop (`expand-ragged-scans`). Uses of the structure
     alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two nests
     join when they read one tensor over all their loops and neither needs the other; of dense tensors
     `linalg.generic` ops fuse alike, but do not join. Matmuls and softmax keep their names. An elementwise op that
@@ -173,7 +173,7 @@ class _Block:
         readers: dict[tuple[ir.Value, str], ir.Operation] = {}
         for op in list(self.nests):
             nest = self.nests[op]
-            if not nest.outs or not touches_ragged(op):
+            if not nest.outs or not touches_ragged(op) or nest.is_scan:
                 continue
             for operand in nest.inputs:
                 key = (operand.value, str(operand.map))
@@ -223,6 +223,9 @@ class _Block:
                 assert like is not None
                 outs = [_empty_like(like, op.results[0].type)]
             made = write(nest, outs)
+            for root in nest.roots:
+                if BACKWARDS in root.attributes:
+                    made.attributes[BACKWARDS] = root.attributes[BACKWARDS]
         olds = [result for root in nest.roots for result in root.results]
         for old, new in zip(olds, made.results, strict=True):
             old.replace_all_uses_with(new)

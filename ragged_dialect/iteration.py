@@ -35,6 +35,9 @@ MAPPING = "ragged.mapping"
 """Of a compute op, and of the forall or flat linalg op that it becomes: how its loops are mapped to threads, see
 `lowering.attributes.Mapping`."""
 
+BACKWARDS = "ragged.backwards"
+"""Of a `linalg.generic` that a scan becomes: the loop that goes from the last index to the first."""
+
 PARALLEL = "ragged.parallel"
 """Of an `scf.for` whose iterations may run on several threads of the CPU."""
 
@@ -141,6 +144,15 @@ def has_mapping(op: ir.Operation) -> bool:
     if is_elementwise(op):
         return touches_ragged(op) and not whole_value(op)
     return name == "scf.forall" or (name.startswith("linalg.") and name not in ("linalg.yield", "linalg.index"))
+
+
+def has_backwards(op: ir.Operation) -> bool:
+    """Whether `BACKWARDS` is a loop of an op that reduces."""
+    loop = op.attributes[BACKWARDS]
+    if op.name != "linalg.generic" or not isinstance(loop, ir.IntegerAttr):
+        return False
+    kinds = iterator_kinds(op)
+    return 0 <= loop.value < len(kinds) and kinds[loop.value] == "reduction"
 
 
 def analyze(op: ir.Operation) -> Iteration:

@@ -14,7 +14,15 @@ from ragged_dialect._mlir import DYNAMIC, ext, ir
 from ragged_dialect.dialect import LayoutAttr
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import ops_in
-from ragged_dialect.iteration import LINALG_OPS, MAPPING, analyze, has_mapping, signature
+from ragged_dialect.iteration import (
+    BACKWARDS,
+    LINALG_OPS,
+    MAPPING,
+    analyze,
+    has_backwards,
+    has_mapping,
+    signature,
+)
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops import OPS
 from ragged_dialect.tensor_rules import TENSOR_RULES
@@ -93,6 +101,9 @@ class _Verifier:
             self._visit_attributes(op)
             if MAPPING in op.attributes and not has_mapping(op):
                 self.fail(op, f"expected {MAPPING} on what has loops, got it on an op that has none")
+            if BACKWARDS in op.attributes and not has_backwards(op):
+                found = op.attributes[BACKWARDS]
+                self.fail(op, f"expected {BACKWARDS} to be a loop of a linalg.generic that reduces, got {found}")
         infos = [self._check_type(op, value.type) for value in op.results]
         for region in op.regions:
             for block in region:

@@ -12,9 +12,8 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import clone, copy_attributes
 from ragged_dialect.ir.walk import captures, find_ops
-from ragged_dialect.iteration import MAPPING, analyze
+from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering.attributes import BACKWARDS
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.making import contiguous_like, own_windows
 from ragged_dialect.lowering.nest import Payload, make_nest

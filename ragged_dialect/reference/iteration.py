@@ -76,10 +76,14 @@ def accesses_of(op: ir.Operation) -> tuple[int, list[Indexing]]:
 
 
 class Loops:
-    """The loops of one execution: who indexes them, in which order they nest, how long they are."""
+    """The loops of one execution: who indexes them, in which order they nest, how long they are, and which one goes
+    backwards."""
 
-    def __init__(self, count: int, accesses: Sequence[Indexing], operands: Sequence[Datum]) -> None:
+    def __init__(
+        self, count: int, accesses: Sequence[Indexing], operands: Sequence[Datum], backwards: int | None = None
+    ) -> None:
         self.count = count
+        self.backwards = backwards
         self.accesses = accesses
         self.values = [RaggedValue.of(x) if isinstance(x, (RaggedValue, np.ndarray)) else None for x in operands]
         self.ragged: list[list[Indexed]] = [[] for _ in range(count)]
@@ -144,7 +148,8 @@ class Loops:
                 yield tuple(index)
                 return
             loop = order[k]
-            for i in range(self.length(loop, index)):
+            indices = range(self.length(loop, index))
+            for i in reversed(indices) if loop == self.backwards else indices:
                 index[loop] = i
                 yield from walk(k + 1)
             index[loop] = 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.iteration import BACKWARDS
 from ragged_dialect.reference.axis import Node
 from ragged_dialect.reference.iteration import Indexing, Loops, accesses_of
 from ragged_dialect.reference.program import LOOP_INDEX, Env, Program, Run, Values, handler
@@ -138,10 +139,11 @@ def _linalg(program: Program, op: ir.Operation) -> Run:
     outs = len(op.results)
     ins = len(op.operands) - outs
     overrides, wide = _wide_steps(op, outs)
+    backwards = op.attributes[BACKWARDS].value if BACKWARDS in op.attributes else None
     block = program.decode_block(op.regions[0].blocks[0], overrides)
 
     def run(env: Env, operands: Values) -> Values:
-        nest = Loops(count, accesses, operands)
+        nest = Loops(count, accesses, operands, backwards)
         made = [_own(out, number in wide) for number, out in enumerate(operands[ins:])]
         inputs = [Elements(x, a) for x, a in zip(operands[:ins], accesses, strict=False)]
         results = [Elements(x, a) for x, a in zip(made, accesses[ins:], strict=True)]

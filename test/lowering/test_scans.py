@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from support.targets import Compile
 
+from ragged_dialect.asm.module import load_module, print_module
+from ragged_dialect.dialect import context
+from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.reference import run
 
 DTYPES = {
@@ -84,3 +87,30 @@ def test_kinds_of_booleans(element: str, kind: str, compile: Compile) -> None:
         combine = np.logical_or if kind in ("sum", "max") else np.logical_and
         assert found.tolist()[:2] == [combine.reduce([1, 1, 0]), combine.reduce([0, 0])]
         assert found.tolist()[3] == (kind in ("prod", "min"))
+
+
+@pytest.mark.parametrize("reverse", ["", ", reverse"])
+@pytest.mark.parametrize("rows", ["rows", "dense"])
+def test_expanded_scans_mean_what_scans_do(rows: str, reverse: str) -> None:
+    """What `expand-ragged-scans` and `ragged-fuse` leave, with a conversion in the loop, to the reference."""
+    type_, dim, vectors = ROWS[rows]
+    given, made = (type_.replace("ELEMENT", element) for element in ("i16", "i64"))
+    text = f"""func.func @f(%x: {given}) -> {made} {{
+      %0 = arith.extsi %x : {given} to {made}
+      %1 = ragged.scan %0 {{dim = {dim}, kind = "sum"{reverse}}} : ({made}) -> {made}
+      return %1 : {made}
+    }}"""
+    values = numbers("i16")
+    argument = (values, *map(np.array, vectors)) if vectors else values
+    module = load_module(text, context())
+    Stage("fuse", "expand-ragged-scans,ragged-fuse").run(module)
+    fused = print_module(module)
+    assert fused.count("linalg.generic") == 1
+    assert "ragged.scan" not in fused
+    wanted, found = (run(one, "f", [argument])[0] for one in (text, fused))
+    if vectors:
+        (wanted, *_), (found, *_) = wanted, found
+    np.testing.assert_array_equal(found, wanted)
+    for own, part in zip(*(np.split(x, vectors[0][1:-1] if vectors else []) for x in (found, values)), strict=True):
+        order = slice(None, None, -1 if reverse else 1)
+        np.testing.assert_array_equal(own[order], np.cumsum(part[order], axis=0, dtype=np.int64))

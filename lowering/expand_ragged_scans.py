@@ -1,6 +1,9 @@
-"""Scans on a CPU: one pass over each component."""
+"""`expand-ragged-scans`: scans as one pass over each component."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
@@ -8,12 +11,44 @@ from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import combine, combiner
 from ragged_dialect.ir.match import view_of
-from ragged_dialect.lowering.attributes import BACKWARDS
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.iteration import BACKWARDS, MAPPING
 from ragged_dialect.lowering.combiners import NEUTRAL, neutral_constant
 from ragged_dialect.ops.making import ScanOp
+from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.ragged_decompose_scans import without
 from ragged_dialect.traits import has_unit
+
+
+@dataclass(frozen=True)
+class ExpandRaggedScans(RaggedPass):
+    """Replace `ragged.scan` by a `linalg.generic` that stores what it has so far, so that `ragged-fuse` finds loops.
+
+    ```mlir
+    %y = ragged.scan %x {dim = 1, kind = "sum"} : (!jagged) -> !jagged
+    // becomes
+    %last, %y = linalg.generic {iterator_types = ["parallel", "reduction"]} ins(%x) outs(%zeros, %e) {
+      %sum = arith.addf %so_far, %in
+      linalg.yield %sum, %sum
+    } -> (tensor<?xf32>, !jagged)
+    ```
+
+    Of scans with `reverse` the loop is marked `ragged.backwards`. A CPU goes over a component once;
+    `ragged-decompose-scans` is for GPUs.
+    """
+
+    name: ClassVar[str] = "expand-ragged-scans"
+    anchor: ClassVar[str] = "any"
+
+    def run(self, op: ir.Operation) -> None:
+        """Replace the ops of a module, but those that say how their loops are to be mapped."""
+        for found in find_ops(op, ScanOp.OPERATION_NAME):
+            if MAPPING in found.attributes:
+                continue
+            with ir.InsertionPoint(found), found.location:
+                found.results[0].replace_all_uses_with(expand_scan(found))
+            found.erase()
 
 
 def expand_scan(op: ir.Operation) -> ir.Value:

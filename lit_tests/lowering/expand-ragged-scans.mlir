@@ -1,0 +1,44 @@
+// RUN: ragged-opt %s --expand-ragged-scans | FileCheck %s
+// RUN: ragged-opt %s --expand-ragged-scans --ragged-fuse | FileCheck %s --check-prefix=FUSED
+
+#L = #ragged.layout<"dr|d">
+
+// What a component has so far is a result for every row.
+// CHECK-LABEL: func.func @forward
+// CHECK-NOT: ragged.scan
+// CHECK: linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<?x8xf32>)
+// CHECK: %[[Y:.*]]:2 = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]}
+// CHECK: ^bb0(%[[A:.*]]: f32, %[[SO_FAR:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[S:.*]] = arith.addf %[[SO_FAR]], %[[A]] : f32
+// CHECK: linalg.yield %[[S]], %[[S]]
+// CHECK: return %[[Y]]#1
+func.func @forward(%x: tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L> {
+  %y = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L>
+  return %y : tensor<?x?x8xf32, #L>
+}
+
+// What a scan is of is computed in its loop, which still goes backwards.
+// FUSED-LABEL: func.func @backwards
+// FUSED-NOT: arith.extsi {{.*}} tensor
+// FUSED: linalg.generic {{.*}} ins(%{{.*}} : tensor<?x?xi32, #{{.*}}>) {{.*}} attrs = {{ *[{]}}ragged.backwards = 1 : i64}
+// FUSED: arith.extsi %{{.*}} : i32 to i64
+// FUSED: arith.addi
+func.func @backwards(%x: tensor<?x?xi32, #ragged.layout<"dr">>) -> tensor<?x?xi64, #ragged.layout<"dr">> {
+  %w = arith.extsi %x : tensor<?x?xi32, #ragged.layout<"dr">> to tensor<?x?xi64, #ragged.layout<"dr">>
+  %y = ragged.scan %w {dim = 1, kind = "sum", reverse} : (tensor<?x?xi64, #ragged.layout<"dr">>) -> tensor<?x?xi64, #ragged.layout<"dr">>
+  return %y : tensor<?x?xi64, #ragged.layout<"dr">>
+}
+
+// A scan has an order, and joins no other loop: not one that goes the other way, and no sum.
+// FUSED-LABEL: func.func @apart
+// FUSED: linalg.generic {{.*}} attrs = {{ *[{]}}ragged.backwards
+// FUSED: linalg.generic
+// FUSED-NOT: ragged.backwards
+// FUSED: linalg.reduce
+func.func @apart(%x: tensor<?x?x8xf32, #L>, %zero: tensor<?x8xf32>)
+    -> (tensor<?x?x8xf32, #L>, tensor<?x?x8xf32, #L>, tensor<?x8xf32>) {
+  %y = ragged.scan %x {dim = 1, kind = "sum", reverse} : (tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L>
+  %z = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L>
+  %s = linalg.reduce { arith.addf } ins(%x : tensor<?x?x8xf32, #L>) outs(%zero : tensor<?x8xf32>) dimensions = [1]
+  return %y, %z, %s : tensor<?x?x8xf32, #L>, tensor<?x?x8xf32, #L>, tensor<?x8xf32>
+}
