@@ -406,3 +406,86 @@ func.func @others(%x: memref<?x16xf32>, %out: memref<16xf32>, %y: memref<?x16xf3
   }
   return
 }
+
+// -----
+
+// Rows of one register have a way of their own where registers without elements cost more than a branch that is guessed
+// wrongly: maxima keep NaN.
+
+// CHECK-LABEL: func.func @maxima
+// CHECK: scf.for
+// CHECK: %[[N:.*]] = arith.subi
+// CHECK: %[[FEW:.*]] = arith.cmpi sle, %[[N]], %c16
+// CHECK: scf.if %[[FEW]] -> (f32) {
+// CHECK-NOT: scf.for
+// CHECK: vector.create_mask %{{.*}} : vector<16xi1>
+// CHECK: arith.maximumf %{{.*}} : vector<1xf32>
+// CHECK: } else {
+// CHECK: scf.for %{{.*}} step %c64 iter_args
+// CHECK: arith.maximumf %{{.*}} : vector<64xf32>
+// CHECK: return
+
+// Sums alone do not; beside other loops over the row, whose branch goes the same way, they do.
+
+// CHECK-LABEL: func.func @sums
+// CHECK-NOT: scf.if
+// CHECK: return
+
+// CHECK-LABEL: func.func @both
+// CHECK-COUNT-2: scf.if %{{.*}} -> (f32)
+// CHECK: return
+func.func @maxima(%x: memref<?xf32>, %offsets: memref<?xindex>, %out: memref<?xf32>, %first: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %r = %c0 to %n step %c1 {
+    %low = memref.load %offsets[%r] : memref<?xindex>
+    %next = arith.addi %r, %c1 : index
+    %high = memref.load %offsets[%next] : memref<?xindex>
+    %m = scf.for %i = %low to %high step %c1 iter_args(%b = %first) -> (f32) {
+      %a = memref.load %x[%i] : memref<?xf32>
+      %s = arith.maximumf %b, %a : f32
+      scf.yield %s : f32
+    }
+    memref.store %m, %out[%r] : memref<?xf32>
+  }
+  return
+}
+
+func.func @sums(%x: memref<?xf32>, %offsets: memref<?xindex>, %out: memref<?xf32>, %first: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %r = %c0 to %n step %c1 {
+    %low = memref.load %offsets[%r] : memref<?xindex>
+    %next = arith.addi %r, %c1 : index
+    %high = memref.load %offsets[%next] : memref<?xindex>
+    %m = scf.for %i = %low to %high step %c1 iter_args(%b = %first) -> (f32) {
+      %a = memref.load %x[%i] : memref<?xf32>
+      %s = arith.addf %b, %a fastmath<reassoc> : f32
+      scf.yield %s : f32
+    }
+    memref.store %m, %out[%r] : memref<?xf32>
+  }
+  return
+}
+
+func.func @both(%x: memref<?xf32>, %offsets: memref<?xindex>, %out: memref<?xf32>, %first: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %r = %c0 to %n step %c1 {
+    %low = memref.load %offsets[%r] : memref<?xindex>
+    %next = arith.addi %r, %c1 : index
+    %high = memref.load %offsets[%next] : memref<?xindex>
+    %m = scf.for %i = %low to %high step %c1 iter_args(%b = %first) -> (f32) {
+      %a = memref.load %x[%i] : memref<?xf32>
+      %s = arith.maximumf %b, %a : f32
+      scf.yield %s : f32
+    }
+    %t = scf.for %i = %low to %high step %c1 iter_args(%b = %m) -> (f32) {
+      %a = memref.load %x[%i] : memref<?xf32>
+      %s = arith.addf %b, %a fastmath<reassoc> : f32
+      scf.yield %s : f32
+    }
+    memref.store %t, %out[%r] : memref<?xf32>
+  }
+  return
+}

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
-from ragged_dialect.ir.match import constant_int
+from ragged_dialect.ir.match import constant_int, enclosing
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.combiners import Combiner
+from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math_library import call_masked
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of, width
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
@@ -16,6 +18,13 @@ from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 _AHEAD = 2048
 """Bytes before which memory is asked for that is read with a mask: some processors (AMD's Zen 5) do not foresee that.
 Sums of lists took 3 times as long there without, and as long with 512 or 8,192."""
+
+_WITH_NAN = 3
+"""Instructions of a maximum that keeps NaN."""
+
+_CHEAP = 3
+"""Instructions for a register up to which three registers more are less than a branch that is guessed wrongly: with it
+lists of 1 to 16 take 2 ns more each for sums on a Zen 5 core, as long for maxima, those of 5 a third of the time."""
 
 SHORTEST = 8
 """Iterations of loops whose count is static below which LLVM unrolls them."""
@@ -44,33 +53,67 @@ def vectorize(body: Body, registers: Registers) -> bool:
         if masked and not whole and stores:
             _emit(body, lanes, masked=False, whole=False)
             lanes = min(lanes, registers.least(widest))
-        _emit(body, lanes, masked, whole)
+        least = registers.least(widest)
+        alone = masked and count is None and not stores and least < lanes and _may_be_short(body)
+        _emit(body, lanes, masked, whole, least if alone else None)
     return True
 
 
-def _emit(body: Body, lanes: int, masked: bool, whole: bool) -> None:
+def _may_be_short(body: Body) -> bool:
+    """Whether rows of one register take a way of their own: where a loop runs for every row, and what it does for
+    registers without elements costs more than a branch that is guessed wrongly. Of several loops over a row the first
+    one's branch tells how those of the others go."""
+    rows = enclosing(body.loop)
+    while LOOP in rows.attributes:  # of blocks of a row, of which there is one as a rule
+        rows = enclosing(rows)
+    if rows.name != "scf.for":
+        return False
+    if sum(LOOP not in loop.attributes for loop in find_ops(rows, "scf.for") if loop != rows) > 1:
+        return True
+    work = [op for op in body.ops if not op.results or op.results[0] not in body.uniform]
+    folds = [op.name for one in body.accumulators for op in one.combiner.ops]
+    cost = len(work) + sum(_WITH_NAN if name in ("arith.maximumf", "arith.minimumf") else 1 for name in folds)
+    return cost > _CHEAP
+
+
+def _emit(body: Body, lanes: int, masked: bool, whole: bool, least: int | None = None) -> None:
+    """A loop over vectors, and what is left of the loop; of `least` lanes a vector in its place where one is enough."""
     low, high = body.loop.operands[0], body.loop.operands[1]
     tail = not (masked or whole)
     end = full(low, high, lanes) if tail else high
     folded = [one for one in body.accumulators if not _is_count(body, one)]
-    zeros = [splat(one.combiner.identity(), lanes) for one in folded]
-    made = scf.ForOp(low, end, build.value(lanes), zeros)
-    with ir.InsertionPoint(made.body):
-        at = made.induction_variable
-        mask = None if tail or whole else first_lanes(arith.subi(high, at), lanes)
-        step = Step(body, lanes, at, mask)
-        scf.yield_(step.run(folded, list(made.inner_iter_args)))
-    parts = dict(zip(folded, made.results, strict=True))
-    totals = [
-        _total(one, _folded(one, parts[one], lanes) if one in parts else counted(one.element, low, end))
-        for one in body.accumulators
-    ]
+    if least is None:
+        made = _folds(body, folded, lanes, end, mask=masked and not whole)
+    else:
+        left = arith.subi(high, low)
+        few = arith.cmpi(arith.CmpIPredicate.sle, left, build.value(least))
+        choice = scf.IfOp(few, [one.element.type for one in folded], has_else=True)
+        with ir.InsertionPoint(choice.then_block):
+            carried = [splat(one.combiner.identity(), least) for one in folded]
+            once = Step(body, least, low, first_lanes(left, least)).run(folded, carried)
+            scf.yield_([_folded(one, x, least) for one, x in zip(folded, once, strict=True)])
+        with ir.InsertionPoint(choice.else_block):
+            scf.yield_(_folds(body, folded, lanes, end, mask=True))
+        made = list(choice.results)
+    parts = dict(zip(folded, made, strict=True))
+    totals = [_total(one, parts[one] if one in parts else counted(one.element, low, end)) for one in body.accumulators]
     for one, total in zip(body.accumulators, totals, strict=True):
         _keep(body, one, total, tail)
     if tail:
         body.loop.operands[0] = end
     else:
         body.loop.erase()
+
+
+def _folds(body: Body, folded: list[Accumulator], lanes: int, end: ir.Value, *, mask: bool) -> list[ir.Value]:
+    """What is folded by a loop over vectors, the last of them with a mask."""
+    carried = [splat(one.combiner.identity(), lanes) for one in folded]
+    made = scf.ForOp(body.loop.operands[0], end, build.value(lanes), carried)
+    with ir.InsertionPoint(made.body):
+        at = made.induction_variable
+        step = Step(body, lanes, at, first_lanes(arith.subi(end, at), lanes) if mask else None)
+        scf.yield_(step.run(folded, list(made.inner_iter_args)))
+    return [_folded(one, x, lanes) for one, x in zip(folded, made.results, strict=True)]
 
 
 def full(low: ir.Value, high: ir.Value, lanes: int) -> ir.Value:
