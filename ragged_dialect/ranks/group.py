@@ -266,7 +266,9 @@ class Group:
     def require_ranks(self, count: int) -> None:
         """ArgumentError for a number that is not that of the ranks."""
         if count != self.size:
-            raise ArgumentError(f"expected a leading extent of {self.size}, the number of ranks, got {count}")
+            raise ArgumentError(
+                f"all_to_all: expected a leading extent of {self.size}, the number of ranks, got {count}"
+            )
 
     def _settle(self) -> None:
         if self._order is not None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 from ragged_dialect.errors import ArgumentError, RankError, told
+from ragged_dialect.narrowing import is_boolean, is_integer
 from ragged_dialect.ranks.engine import Bytes, Engine
 from ragged_dialect.ranks.group import TIMEOUT, Group
 
@@ -55,9 +56,11 @@ def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> 
     >>> rg.ranks.run(3, shift)
     [[2], [0], [1]]
     """
-    if not isinstance(size, int) or size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if is_boolean(size) or not is_integer(size) or size < 1:
         raise ArgumentError(f"expected at least 1 rank, got {size!r}")
-    return run_on(engines(size), function, timeout)
+    if not callable(function):
+        raise ArgumentError(f"expected a function of a group, got {type(function).__name__}")
+    return run_on(engines(int(size)), function, timeout)
 
 
 def engines(size: int, kind: type[ThreadEngine] = ThreadEngine) -> list[ThreadEngine]:

@@ -133,7 +133,7 @@ def test_another_number_of_components_than_ranks(target: str, made: Callable[[st
     compiled = rg.compile(made("dr|d", "f32"), target=target)
     with pytest.raises(rg.ArgumentError) as caught:
         compiled(parts([[[1, 2]], []], "dr|d", "float32", 0))
-    assert str(caught.value) == "expected a leading extent of 1, the number of ranks, got 2"
+    assert str(caught.value) == "all_to_all: expected a leading extent of 1, the number of ranks, got 2"
     compiled(parts([[[1, 2]]], "dr|d", "float32", 0))  # and the next call works
 
 

@@ -13,6 +13,7 @@ from ragged_dialect.arrays.tracing.agreement import equal_levels
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, vectors
 from ragged_dialect.ir.build import Mixed
 
@@ -33,6 +34,8 @@ def all_to_all(x: Tensor) -> Tensor:
     >>> rg.ranks.run(2, shift)
     [[[0], [1]], [[0, 0], [1, 1]]]
     """
+    if not x.ndim:
+        raise LayoutError("all_to_all: expected an array with a dim of ranks, got a number")
     return structured(x, builders.all_to_all(contiguous(x).value))
 
 

@@ -51,8 +51,8 @@ def ungroup(x: Tensor, places: Tensor) -> Tensor:
     x = contiguous(x)
     if x.is_dense or x.axes[0].letters != "dr":
         raise LayoutError(f'{op}: expected an array of the structure of its places, got layout "{x.layout}"')
-    equal_levels(x, places, 0, 2)
+    equal_levels(places, x, 0, 2)
     given = shapes.as_vector(places.storage)
     slots = builders.group_by(given, build.value(shapes.dim(given, 0)))
-    builders.assert_valid([builders.lengths(slots, 1)], "at_least", op, 1, factor=1)
+    builders.assert_valid([builders.lengths(slots, 1)], "at_least", f"{op}: places of each row", 1, factor=1)
     return take_rows(x, 0, builders.values(slots), PlainAxis(None))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
+from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.index.dims import reshape, unsqueeze
 from ragged_dialect.arrays.index.exchange import Shipment, picked, to_owners
 from ragged_dialect.arrays.index.getitem import take
@@ -16,14 +18,17 @@ from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.ops.matmul import grouped_product
 from ragged_dialect.arrays.ops.normalise import logsumexp, softmax
 from ragged_dialect.arrays.ops.topk import top_k
-from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels, has_extent
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels, has_extent, known_extent
+from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis
+from ragged_dialect.arrays.tracing.guards import extent_at
+from ragged_dialect.arrays.tracing.leaves import Leaves
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
-from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ranks.group import current
 
 
 @operation("moe")
@@ -56,8 +61,9 @@ def moe(
     the ranks of their experts and come back (`rg.all_to_all`), and gradients the other way. With more `chunks` than one
     each rank's experts are as many groups, whose tokens travel while those of others are computed with.
 
-    ArgumentError for another activation or rank, RuntimeCheckError for extents that differ and for k beyond the
-    number of experts. It has gradients, in the scores too.
+    ArgumentError for another activation or rank and for `owned` of other ranks than there are, RuntimeCheckError for
+    extents that differ, for `owned` that is not what the weights are, and for k beyond the number of experts. It has
+    gradients, in the scores too.
 
     >>> up, down = np.ones((2, 3, 4)), np.ones((2, 4, 3))
     >>> rg.nn.moe(np.ones((1, 3)), np.zeros((1, 2)), None, up, down, k=2, activation="relu")
@@ -65,8 +71,14 @@ def moe(
     """
     if activation not in ACTIVATIONS:
         raise ArgumentError(f"moe: expected an activation among {', '.join(ACTIVATIONS)}, got {activation!r}")
-    for name, weights in (("up", up), ("down", down), ("gate", gate)):
-        if weights is not None and (not weights.is_dense or weights.ndim != 3):
+    chunks = integer("moe", "chunks", chunks)
+    if chunks < 1 or (chunks > 1 and owned is None):
+        raise ArgumentError(
+            f"moe: expected {'chunks of at least 1' if chunks < 1 else 'owned for chunks'}, got {chunks}"
+        )
+    weights_of = _Experts(gate, up, down, activation)
+    for name, weights in weights_of.named():
+        if not weights.is_dense or weights.ndim != 3:
             raise ArgumentError(f"moe: expected {name} of rank 3, a matrix for every expert, got {weights.described}")
     x, scores = contiguous(x), contiguous(scores)
     tokens, scored = _rows("tokens", x), _rows("scores", scores)
@@ -76,16 +88,14 @@ def moe(
                 f'moe: expected scores of the structure of the tokens, "{x.layout}", got "{scores.layout}"'
             )
         equal_levels(x, scores, 0, len(x.layout.axes[0]))
-    equal_extents((tokens, 0), (scored, 0), 0)
+    with x.trace.about("scores"):
+        equal_extents((tokens, 0), (scored, 0), 0)
     if owned is None:
-        equal_extents((scored, 1), (up, 0), 1)
-    elif not owned or not all(type(n) is int and n >= 0 for n in owned):
-        raise ArgumentError(f"moe: expected how many experts each rank owns, got {owned}")
+        with x.trace.about("up"):
+            equal_extents((scored, 1), (up, 0), 0)
     else:
-        has_extent((scored, 1), sum(owned), 1)
-    equal_extents((tokens, 1), (down, 2), 1)
-    if type(chunks) is not int or chunks < 1 or (chunks > 1 and owned is None):
-        raise ArgumentError(f"moe: expected at least 1 chunk, and 1 of experts that no rank owns, got {chunks}")
+        _check_owned(scored, weights_of, owned)
+    weights_of.check_extents(tokens)
     best, experts = top_k(scored, k=k, axis=1)
     weights = (
         softmax(best, axis=1)
@@ -93,7 +103,6 @@ def moe(
         else UFUNCS["exp"](UFUNCS["subtract"](best, unsqueeze(logsumexp(scored, axis=1), axis=1)))
     )
     places = places_of(reshape(experts, dims=(0, 1), shape=(-1,)), build.value(scored.extent(1)))
-    weights_of = _Experts(gate, up, down, activation)
     own = take(tokens, UFUNCS["floor_divide"](places, k))
     if owned is None:
         made = weights_of.applied(own)
@@ -110,6 +119,40 @@ def moe(
     return x.trace.assembled(found.storage, [*x.axes[:-1], found.axes[-1]], found.dtype)
 
 
+def _check_owned(scored: Tensor, experts: _Experts, owned: tuple[int, ...]) -> None:
+    """What experts and ranks there are is what `owned` says. ArgumentError, RuntimeCheckError."""
+    if not owned or not all(type(n) is int and n >= 0 for n in owned):
+        raise ArgumentError(f"moe: expected owned to have integers of 0 and more, one for each rank, got {owned}")
+    with scored.trace.about(f"scores, beside owned {owned}"):
+        has_extent((scored, 1), sum(owned), 1)
+    held = [(name, known_extent((weights, 0))) for name, weights in experts.named()]
+    scored.trace.guard(_Placed(owned, tuple((name, extent) for name, extent in held if extent is not None)))
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Every rank of the group that is entered has as many experts as are said to be there."""
+
+    owned: tuple[int, ...]
+    held: tuple[tuple[str, Origin | int], ...]
+
+    def __call__(self, leaves: Leaves) -> None:
+        """ArgumentError for another number of ranks, RuntimeCheckError for other weights."""
+        group = current()
+        if len(self.owned) != group.size:
+            ranks = "rank" if group.size == 1 else "ranks"
+            raise ArgumentError(f"moe: expected owned of {group.size} {ranks}, got {self.owned}")
+        own = self.owned[group.rank]
+        for name, extent in self.held:
+            if (found := extent_at(leaves, extent)) != own:
+                text = f"expected extent {own}, the experts of rank {group.rank} by owned {self.owned}, got {found}"
+                raise RuntimeCheckError(f"moe: {name}: dim 0: {text}")
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """Itself."""
+        return self
+
+
 class _Experts(NamedTuple):
     """The weights of some experts."""
 
@@ -117,6 +160,24 @@ class _Experts(NamedTuple):
     up: Tensor
     down: Tensor
     activation: str
+
+    def named(self) -> list[tuple[str, Tensor]]:
+        """The weights by the names of the arguments."""
+        named = [("up", self.up), ("down", self.down), ("gate", self.gate)]
+        return [(name, weights) for name, weights in named if weights is not None]
+
+    def check_extents(self, tokens: Tensor) -> None:
+        """RuntimeCheckError for matrices that fit neither each other nor tokens, now or in calls."""
+        up, inner, hidden = self.up, (self.up, 2), (tokens, 1)
+        agreeing = [("up", (hidden, (up, 1), 1)), ("down", ((up, 0), (self.down, 0), 0))]
+        agreeing += [("down", (inner, (self.down, 1), 1)), ("down", (hidden, (self.down, 2), 2))]
+        if self.gate is not None:
+            agreeing += [
+                ("gate", (expected, (self.gate, at), at)) for at, expected in enumerate([(up, 0), hidden, inner])
+            ]
+        for name, (expected, given, at) in agreeing:
+            with tokens.trace.about(name):
+                equal_extents(expected, given, at)
 
     def applied(self, own: Tensor) -> Tensor:
         """What experts make of the tokens of their components."""

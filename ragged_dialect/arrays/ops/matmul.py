@@ -12,7 +12,8 @@ from ragged_dialect.arrays.core.storage import ArrayLike, frozen
 from ragged_dialect.arrays.ops.contract import contract
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.layout import RAGGED
 
 
 @operation("einsum")
@@ -111,7 +112,15 @@ def _ragged_dot(x: Tensor, w: Tensor, *, mode: str) -> Tensor:
     """See `ragged_dot`."""
     if mode not in _GROUPED:
         raise ArgumentError(f"ragged_dot: expected mode among {', '.join(_GROUPED)}, got {mode!r}")
-    return contract(x.trace, [x, w], *_GROUPED[mode])
+    (own, other), result = _GROUPED[mode]
+    # What einsum takes for padding would be a group that is cut.
+    for letter in set(own) & set(other) if (x.ndim, w.ndim) == (len(own), len(other)) else ():
+        if (x.layout.letter(own.index(letter)) in RAGGED) != (w.layout.letter(other.index(letter)) in RAGGED):
+            raise LayoutError(
+                f"ragged_dot: expected x and w that are ragged in the same of the dims {own} and {other}, "
+                f'got layouts "{x.layout}" and "{w.layout}"'
+            )
+    return contract(x.trace, [x, w], [own, other], result)
 
 
 def grouped_product(x: Tensor, w: Tensor) -> Tensor:
@@ -126,7 +135,8 @@ def ragged_dot(x: ArrayLike, w: ArrayLike, *, mode: str = "rows") -> ArrayLike:
     elements, x [B, L, K] with w [B, L, N] gives [B, K, N], 0 for an empty group; it is what the gradient of the
     weights is. `"batch"`: a product for each element, x [B, L, M, K] with w [B, L, K, N] gives [B, L, M, N].
 
-    ArgumentError for another mode or rank; RuntimeCheckError for lengths and extents that differ."""
+    ArgumentError for another mode or rank; LayoutError for dims of one name that are ragged in one of them only;
+    RuntimeCheckError for lengths and extents that differ."""
     return _ragged_dot(x, w, mode=mode)
 
 

@@ -40,8 +40,8 @@ def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
         raise ArgumentError(f"{x.trace.op}: expected k of at least 1, got {count}")
     extent = axis_.extent
     if extent is not None and extent < count:
-        raise RuntimeCheckError(f"{x.trace.op}: level {dim}: expected at least {count}, got {extent}")
-    builders.assert_valid([build.value(x.extent(dim))], "at_least", x.trace.op, dim, factor=count)
+        raise RuntimeCheckError(f"{x.trace.op} of k = {count}: level {dim}: expected at least {count}, got {extent}")
+    builders.assert_valid([build.value(x.extent(dim))], "at_least", f"{x.trace.op} of k = {count}", dim, factor=count)
     indices = _indices(x, number, dim, count)
     return _taken(x, number, indices), indices
 

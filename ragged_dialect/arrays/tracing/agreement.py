@@ -38,7 +38,7 @@ def _value(level: TensorLevel) -> ir.Value:
 def _check(expected: TensorLevel, given: TensorLevel, dim: int) -> None:
     """Ask that two dense extents that are not both static are equal."""
     trace = expected[0].trace
-    wanted, own = (_known(level) for level in (expected, given))
+    wanted, own = (known_extent(level) for level in (expected, given))
     if wanted is not None and wanted == own:
         return
     check = builders.assert_valid([_value(given), _value(expected)], "equal", trace.op, dim)
@@ -46,8 +46,9 @@ def _check(expected: TensorLevel, given: TensorLevel, dim: int) -> None:
         trace.guard(EqualExtents(trace.op, own, wanted, dim), check)
 
 
-def _known(level: TensorLevel) -> Origin | int | None:
-    """The extent of a dense dim, if it is static, else where it is from."""
+def known_extent(level: TensorLevel) -> Origin | int | None:
+    """The extent of a dense dim, if it is static, else the dim of an argument that has it; None for one that the
+    program makes."""
     extent = level[0].shape[level[1]]
     return extent if extent is not None else _origin(level)
 

@@ -146,13 +146,16 @@ def device_of(arguments: Sequence[ArrayLike]) -> str:
 
 def simple_leaf(name: str, value: ArrayLike, beside: Sequence[ArrayLike] = ()) -> Leaf:
     """An argument as a leaf of programs, a list on the device of the arrays `beside` it. ArgumentError for what is no
-    array and no number."""
-    if type(value) is np.ndarray:
-        return dense_leaf(value)
-    if isinstance(value, (RaggedArray, DenseLeaf)) or type(value) in NUMBERS:
-        return value
-    if is_dense(value):
-        return dense_leaf(value)
-    if not isinstance(value, (list, tuple)):
-        raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")
-    return dense_leaf(value, where=device_of(beside))
+    array and no number, and for a dtype that programs do not have."""
+    try:
+        if type(value) is np.ndarray:
+            return dense_leaf(value)
+        if isinstance(value, (RaggedArray, DenseLeaf)) or type(value) in NUMBERS:
+            return value
+        if is_dense(value):
+            return dense_leaf(value)
+        if isinstance(value, (list, tuple)):
+            return dense_leaf(value, where=device_of(beside))
+    except ArgumentError as error:
+        raise ArgumentError(f"{name}: {error}") from None
+    raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")

@@ -258,6 +258,15 @@ class Trace:
             guard(self.leaves)
             self.guards.append(guard)
 
+    @contextmanager
+    def about(self, what: str) -> Generator[None]:
+        """Errors name an argument of the operation, or what it is about, too."""
+        before, self.op = self.op, f"{self.op}: {what}"
+        try:
+            yield
+        finally:
+            self.op = before
+
     def number_fits(self, x: Tensor, dtype: DType) -> None:
         """A Python number is used as `dtype`."""
         if dtype.kind != "i" or x.dtype.kind == "b" or (x.dtype.kind == "i" and dtype.itemsize == 8):

@@ -109,9 +109,10 @@ def test_experts_that_others_do_not_own() -> None:
         return layer(x, router, *(weight[:own] for weight in experts), owned=owned)
 
     cases = {
-        (4, 3): "moe: dim 1: expected extent 7, got 8",
-        (5, 3): "moe: level 1: expected lengths to sum to ",
-        (9, -1): "moe: expected how many experts each rank owns, got (9, -1)",
+        (4, 3): "moe: scores, beside owned (4, 3): dim 1: expected extent 7, got 8",
+        (5, 3): "moe: up: dim 0: expected extent 5, the experts of rank 0 by owned (5, 3), got 4",
+        (2, 2, 4): "moe: expected owned of 2 ranks, got (2, 2, 4)",
+        (9, -1): "moe: expected owned to have integers of 0 and more, one for each rank, got (9, -1)",
     }
     for owned, text in cases.items():
         with pytest.raises(rg.RaggedError) as caught:
@@ -119,12 +120,25 @@ def test_experts_that_others_do_not_own() -> None:
         assert text in str(caught.value), str(caught.value)
 
 
-@pytest.mark.parametrize(("owned", "chunks"), [(None, 2), ((8,), 0), ((8,), -1), ((8,), True)])
-def test_chunks_that_are_none(owned: Any, chunks: Any) -> None:
+CHUNKS: list[tuple[Any, Any, str]] = [
+    (None, 2, "owned for chunks, got 2"),
+    ((8,), 0, "chunks of at least 1, got 0"),
+    ((8,), -1, "chunks of at least 1, got -1"),
+    ((8,), True, "an integer for chunks, got bool"),
+]
+
+
+@pytest.mark.parametrize(("owned", "chunks", "text"), CHUNKS)
+def test_chunks_that_are_none(owned: Any, chunks: Any, text: str) -> None:
     x, *all_ = weights()
-    text = f"moe: expected at least 1 chunk, and 1 of experts that no rank owns, got {chunks}"
-    with pytest.raises(rg.ArgumentError, match=text):
+    with pytest.raises(rg.ArgumentError, match=f"moe: expected {text}"):
         rg.nn.moe(x, x @ all_[0], *all_[1:], k=2, owned=owned, chunks=chunks)
+
+
+def test_owned_of_other_ranks_than_there_are() -> None:
+    x, router, *experts = weights()
+    with pytest.raises(rg.ArgumentError, match=r"moe: expected owned of 1 rank, got \(4, 4\)"):
+        layer(x, router, *(weight[:4] for weight in experts), owned=(4, 4))
 
 
 COUNTS = [127, 0, 198, 64, 412, 89, 103, 31]
@@ -152,3 +166,14 @@ def test_decisions_of_all_ranks_are_those_of_one(owned: tuple[int, ...]) -> None
     assert list(map(len, found)) == COUNTS
     assert len(found) == ends[-1]
     assert found == [np.flatnonzero(decisions == expert).tolist() for expert in range(8)]
+
+
+def test_what_has_no_ranks_is_refused() -> None:
+    with pytest.raises(rg.LayoutError, match="all_to_all: expected an array with a dim of ranks, got a number"):
+        rg.all_to_all(1.0)
+    with pytest.raises(
+        rg.ArgumentError, match="all_to_all: expected a leading extent of 1, the number of ranks, got 2"
+    ):
+        rg.all_to_all(np.ones((2, 3)))
+    with pytest.raises(rg.ArgumentError, match="all_to_all: expected a dtype of bool, int8 to int64"):
+        rg.all_to_all(np.ones((1, 3), np.uint8))

@@ -65,9 +65,17 @@ REFUSED: list[Refusal] = [
     (lambda p: rg.ungroup(p, p * 1.0), rg.ArgumentError, f"{PLACE}float64"),
     (lambda p: rg.ungroup(KEYS, p), rg.LayoutError, f'{STRUCTURE}d"'),
     (lambda p: rg.ungroup(p[1:], p), rg.RuntimeCheckError, "ungroup: level 0: expected "),
-    (lambda p: rg.ungroup(rg.ragged([[1, 2], [], [3]]), p), rg.RuntimeCheckError, "level 1, component 0: expected "),
+    (
+        lambda p: rg.ungroup(rg.ragged([[1, 2], [], [3]]), p),
+        rg.RuntimeCheckError,
+        "ungroup: level 1, component 0: expected length 1, got 2",
+    ),
     (lambda p: rg.ungroup(p, p + 1), IndexError, "expected index in [0, 3), got 3"),
-    (lambda p: rg.ungroup(p, p * 0), rg.RuntimeCheckError, "ungroup: level 1, component 1: expected at least 1, got 0"),
+    (
+        lambda p: rg.ungroup(p, p * 0),
+        rg.RuntimeCheckError,
+        "ungroup: places of each row: level 1, component 1: expected at least 1, got 0",
+    ),
 ]
 
 test_what_is_refused = refused(REFUSED, places)

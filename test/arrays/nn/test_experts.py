@@ -136,9 +136,6 @@ def layer() -> Layer:
     return made(5, 3)
 
 
-EXTENT = "moe: dim 1: expected extent "
-
-
 def cut(layer: Layer, name: str, *at: Any) -> tuple[Any, ...]:
     return tuple(layer._replace(**{name: getattr(layer, name)[at]}))
 
@@ -152,14 +149,14 @@ REFUSED: list[Refusal] = [
         rg.LayoutError,
         'moe: expected scores of the structure of the tokens, "dr|d", got "drr|',
     ),
-    (lambda x: rg.nn.moe(*x, k=4), rg.RuntimeCheckError, "moe: level 1: expected at least 4, got 3"),
+    (lambda x: rg.nn.moe(*x, k=4), rg.RuntimeCheckError, "moe of k = 4: level 1: expected at least 4, got 3"),
     (lambda x: rg.nn.moe(*x, k=True), rg.ArgumentError, "moe: expected an integer for k, got bool"),
     (lambda x: rg.nn.moe(*x, k=0), rg.ArgumentError, "moe: expected k of at least 1, got 0"),
     # one of extent 1, which is static, against one that is not
     (
         lambda x: rg.nn.moe(*cut(x, "gate", slice(1)), k=1),
         rg.RuntimeCheckError,
-        "moe: level 0: expected extent 3, got 1",
+        "moe: gate: dim 0: expected extent 3, got 1",
     ),
     (
         lambda x: rg.nn.moe(*x, k=1, activation="swish"),
@@ -177,33 +174,41 @@ REFUSED: list[Refusal] = [
         "moe: expected up of rank 3, a matrix for every expert, got float64 of rank 2",
     ),
     (lambda x: rg.nn.moe(*cut(x, "scores", ALL, 0), k=1), rg.LayoutError, 'moe: expected scores of layout "d|d"'),
-    (lambda x: rg.nn.moe(*cut(x, "x", slice(4)), k=1), rg.RuntimeCheckError, "moe: dim 0: expected extent 4, got 5"),
+    (
+        lambda x: rg.nn.moe(*cut(x, "x", slice(4)), k=1),
+        rg.RuntimeCheckError,
+        "moe: scores: dim 0: expected extent 4, got 5",
+    ),
     (
         lambda x: rg.nn.moe(*cut(x, "gate", slice(2)), k=1),
         rg.RuntimeCheckError,
-        "level 0: expected extent 3, got 2",
+        "moe: gate: dim 0: expected extent 3, got 2",
     ),
     (
         lambda x: rg.nn.moe(*cut(x, "down", ALL, slice(2)), k=1),
         rg.RuntimeCheckError,
-        f"{EXTENT}9, got 2",
+        "moe: down: dim 1: expected extent 9, got 2",
     ),
     (
         lambda x: rg.nn.moe(*cut(x, "x", ALL, slice(2)), k=1),
         rg.RuntimeCheckError,
-        f"{EXTENT}2, got 6",
+        "moe: up: dim 1: expected extent 2, got 6",
     ),
     (
         lambda x: rg.nn.moe(rg.from_lengths(x.x, [2, 3]), rg.from_lengths(x.scores, [3, 2]), *x[2:], k=1),
         rg.RuntimeCheckError,
         "moe: level 1, component 0: expected length ",
     ),
-    (lambda x: rg.nn.moe(*cut(x, "down", ALL, ALL, slice(2)), k=1), rg.RuntimeCheckError, f"{EXTENT}6, got 2"),
+    (
+        lambda x: rg.nn.moe(*cut(x, "down", ALL, ALL, slice(2)), k=1),
+        rg.RuntimeCheckError,
+        "moe: down: dim 2: expected extent 6, got 2",
+    ),
     *(
         (
             lambda x, owned=owned, chunks=chunks: rg.nn.moe(*x, k=1, owned=(owned,), chunks=chunks),
             rg.RuntimeCheckError,
-            f"{EXTENT}{owned}, got 3",
+            f"moe: scores, beside owned ({owned},): dim 1: expected extent {owned}, got 3",
         )
         for owned in (2, 4)
         for chunks in (1, 2)

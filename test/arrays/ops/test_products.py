@@ -125,6 +125,10 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.ragged_dot(x, x, mode="batch"), TypeError, "ragged_dot: expected an array of rank 4, got rank 3"),
     (lambda x: rg.ragged_dot(x, array(OTHER), mode="contraction"), rg.RuntimeCheckError,
      "ragged_dot: level 1, component 0: expected length 3, got 2"),
+    (lambda x: rg.ragged_dot(x, x), rg.LayoutError, "ragged_dot: expected x and w that are ragged in the same of the "
+     'dims blk and bkn, got layouts "dr|d" and "dr|d"'),
+    (lambda x: rg.ragged_dot(x, np.ones((4, 9, 2), np.float32), mode="contraction"), rg.LayoutError,
+     'of the dims blk and bln, got layouts "dr|d" and "d|d|d"'),
     (lambda x: rg.ragged_dot(x, np.ones((3, 4, 2), np.float32)), rg.RuntimeCheckError,
      "ragged_dot: dim 0: expected extent 4, got 3"),
     (lambda x: rg.ragged_dot(x, np.ones((4, 5, 2), np.float32)), rg.RuntimeCheckError,
