@@ -217,7 +217,8 @@ def test_dtypes_that_programs_do_not_have(taker: Any, dtype: str) -> None:
     known = "bool, int8 to int64, float16 to float64 or bfloat16"
     with pytest.raises(rg.ArgumentError) as caught:
         taker(np.zeros(2, dtype))
-    assert str(caught.value) == f"expected a dtype of {known}, got {dtype}{DTYPES[dtype]}"
+    text = re.sub("^(add|partition): ", "", str(caught.value))  # operations name themselves
+    assert text == f"expected a dtype of {known}, got {dtype}{DTYPES[dtype]}"
 
 
 def test_no_dtype() -> None:
