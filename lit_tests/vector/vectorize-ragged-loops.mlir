@@ -8,7 +8,7 @@
 // CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %[[I]]
 // CHECK: arith.minsi %[[LEFT]], %c64
 // CHECK: %[[MASK:.*]] = vector.create_mask
-// CHECK: %[[AHEAD:.*]] = arith.addi %[[I]], %c512
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[I]], %c2048
 // CHECK: memref.prefetch %[[X]][%[[AHEAD]]], read, locality<3>, data
 // CHECK-COUNT-3: memref.prefetch %[[X]]
 // CHECK: %[[V:.*]] = vector.maskedload %[[X]][%[[I]]], %[[MASK]]
@@ -341,10 +341,11 @@ func.func @several(%x: memref<?x4xf32> {llvm.noalias}, %out: memref<4xf32> {llvm
 
 // -----
 
-// A copy of a static length is one of vectors.
+// A copy of a static length is one of vectors. What writes is left to the processor to foresee.
 
 // CHECK-LABEL: func.func @copy
 // CHECK: scf.for %[[C:.*]] = %c0 to %c512 step %c64
+// CHECK-NOT: prefetch
 // CHECK: vector.load %{{.*}}[%{{.*}}, %[[C]]] : memref<?x512xf16>, vector<64xf16>
 // CHECK: vector.store
 func.func @copy(%x: memref<?x512xf16>, %y: memref<512xf16>, %r: index) {
@@ -354,6 +355,33 @@ func.func @copy(%x: memref<?x512xf16>, %y: memref<512xf16>, %r: index) {
   scf.for %c = %c0 to %c512 step %c1 {
     %a = memref.load %x[%r, %c] : memref<?x512xf16>
     memref.store %a, %y[%c] : memref<512xf16>
+  }
+  return
+}
+
+// -----
+
+// Rows that are too long for registers are kept in memory. Reading is all that such a loop does: it asks for memory early.
+
+// CHECK-LABEL: func.func @wide
+// CHECK: scf.for %[[R:.*]] = %c0 to %{{.*}} step %c1 {
+// CHECK: scf.for %[[C:.*]] = %c0 to %c512 step %c64
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[C]], %c2048
+// CHECK: memref.prefetch %[[X:.*]][%[[R]], %[[AHEAD]]], read
+// CHECK: vector.load %[[X]][%[[R]], %[[C]]] : memref<?x512xf32>, vector<64xf32>
+// CHECK: vector.store
+// CHECK: return
+func.func @wide(%x: memref<?x512xf32> {llvm.noalias}, %out: memref<512xf32> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c512 = arith.constant 512 : index
+  scf.for %r = %c0 to %n step %c1 {
+    scf.for %c = %c0 to %c512 step %c1 {
+      %a = memref.load %x[%r, %c] : memref<?x512xf32>
+      %b = memref.load %out[%c] : memref<512xf32>
+      %t = arith.maximumf %b, %a : f32
+      memref.store %t, %out[%c] : memref<512xf32>
+    }
   }
   return
 }

@@ -68,7 +68,8 @@ class Guard:
 class Body:
     """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, what
     they fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop,
-    `bytes` the widths of elements in memory, `wide` those in registers."""
+    `bytes` the widths of elements in memory, `wide` those in registers. It only `reads` where it stores nothing, or all
+    rows to one place."""
 
     loop: ir.Operation
     run: Run | None = None
@@ -77,6 +78,7 @@ class Body:
     accumulators: list[Accumulator] = field(default_factory=list[Accumulator])
     bytes: set[int] = field(default_factory=set[int])
     wide: set[int] = field(default_factory=set[int])
+    reads: bool = False
 
     @property
     def block(self) -> ir.Block:
@@ -114,6 +116,7 @@ def body_of(loop: ir.Operation) -> Body:
     _find_stored(body)
     _classify(body)
     _require_apart(body)
+    body.reads = not any(op.name == "memref.store" for op in body.ops)
     computes = any(not op.name.startswith("memref.") and op.results[0] not in body.uniform for op in body.ops)
     first, last = constant_int(loop.operands[0]), constant_int(loop.operands[1])
     # LLVM makes calls of copies, but of 300 elements and more, when it knows how many, loops of scalars.

@@ -74,6 +74,7 @@ class RowFold:
         if not all(apart(x, op.operands[1]) for x in read for op in body.ops if op.name == "memref.store"):
             return None
         counted = tuple(one for one in kept if one.is_count(loop, inner[0]))
+        body.reads = True
         return RowFold(loop, body, tuple(one for one in kept if one not in counted), counted, columns, beside)
 
     def fits(self, registers: Registers) -> bool:

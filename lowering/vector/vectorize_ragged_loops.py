@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.math_library import VECTOR_ISAS
-from ragged_dialect.lowering.vector.body import Unfit, body_of
+from ragged_dialect.lowering.vector.body import Body, Unfit, body_of
 from ragged_dialect.lowering.vector.emit import vectorize
 from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.lowering.vector.row_folds import RowFold
@@ -32,6 +32,7 @@ class VectorizeRaggedLoops(RaggedPass):
     ```
 
     Loops over rows that fold these into one keep that in registers, with several rows in one where they are short.
+    Loops that only read ask for memory early (`memref.prefetch`).
 
     A loop around one that puts a value into a run of each iteration (row ids, positions of what a mask keeps) stores
     the lanes whose runs have an element side by side, where none has more and the processor can.
@@ -57,6 +58,7 @@ class VectorizeRaggedLoops(RaggedPass):
             return
         loops: list[ir.Operation] = []
         folded: list[ir.Operation] = []
+        bodies: dict[ir.Operation, Body] = {}
         for loop in find_ops(op, "scf.for"):
             if loop in folded:
                 continue
@@ -66,9 +68,10 @@ class VectorizeRaggedLoops(RaggedPass):
                 fold.emit(found)
             else:
                 loops.append(loop)
+                bodies |= {} if fold is None else {fold.body.loop: fold.body}
         for loop in reversed(loops):
             try:
-                reason = None if vectorize(body_of(loop), found) else "its length"
+                reason = None if vectorize(bodies.pop(loop, None) or body_of(loop), found) else "its length"
             except Unfit as unfit:
                 reason = str(unfit)
             if reason is not None and self.report:
