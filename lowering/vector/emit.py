@@ -164,7 +164,7 @@ class Step:
 
     def _emit(self, op: ir.Operation) -> None:
         if op.results and op.results[0] in self.body.uniform:
-            clone(op, self.same)
+            self.uniform(op)
         elif op.name == "memref.load":
             self.known[op.results[0]] = self.load(op)
         elif op.name == "memref.store":
@@ -174,10 +174,18 @@ class Step:
         else:
             if op.results[0] in self.body.shifted:
                 clone(op, self.same)
-            type_ = lanes_type(self.lanes, op.results[0].type)
-            operands = [self.vector(x) for x in op.operands]
-            made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
-            self.known[op.results[0]] = made.result
+            self.compute(op)
+
+    def uniform(self, op: ir.Operation) -> None:
+        """Make what is the same for all iterations."""
+        clone(op, self.same)
+
+    def compute(self, op: ir.Operation) -> None:
+        """Make an op on vectors."""
+        type_ = lanes_type(self.lanes, op.results[0].type)
+        operands = [self.vector(x) for x in op.operands]
+        made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
+        self.known[op.results[0]] = made.result
 
     def _guarded(self, guard: Guard) -> ir.Value:
         """What is usual, and the call for lanes where it is not: behind a branch."""
@@ -200,7 +208,7 @@ class Step:
         """What a load reads, from where its first iteration does."""
         buffer, *places = [self.same.get(x, x) for x in op.operands]
         type_ = lanes_type(self.lanes, op.results[0].type)
-        if self.mask is not None or (self.body.reads):
+        if self.mask is not None or self.body.reads:
             size = width(op.results[0].type)
             for line in range(0, self.lanes * size, CACHE_LINE):
                 there = build.add(places[-1], (_AHEAD + line) // size)

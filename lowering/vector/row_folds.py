@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import constant_int, defining_op
 from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.combiners import Combiner
-from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner
-from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_lanes, halved, splat
+from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner, width
+from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_lanes, lanes_type, splat
 from ragged_dialect.lowering.vector.machine import Registers
 
 _REGISTERS = 8
 """Vector registers that a row may have: half of those of AVX2. Rows in parts, one part after the other, are read across
 memory: maxima of 256 columns took 1.3 times as long so as row by row, with what is kept in memory."""
+
+
+class Several(NamedTuple):
+    """Rows that lie side by side in `parts` vectors of some `lanes`: a power of two of them."""
+
+    parts: int
+    lanes: int
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ class RowFold:
     def fits(self, registers: Registers) -> bool:
         """Whether there are masks for what is left of a row, or nothing is. Rows that LLVM unrolls are its own, unless
         a vector has several."""
-        if self.columns < SHORTEST and not self._several(registers):
+        if self.columns < SHORTEST and self._several(registers) is None:
             return False
         lanes, least = self._lanes, registers.least(max(self.body.wide))
         return lanes <= _REGISTERS * least and (lanes == self.columns or self.body.bytes <= set(registers.masked))
@@ -93,21 +102,19 @@ class RowFold:
         """Replace the loop by one that carries vectors."""
         with ir.InsertionPoint(self.loop), self.loop.location:
             several = self._several(registers)
-            if several:
-                self._flat(several)
-            else:
+            if several is None:
                 self._row()
+            else:
+                self._flat(several)
         self.loop.erase()
 
     def _row(self) -> None:
         """The loop over rows of a vector each."""
-        at, lanes = build.value(0), self._lanes
-        mask = None if lanes == self.columns else first_lanes(build.value(self.columns), lanes)
-        outside = Step(self.body, lanes, at, mask)
+        outside = self._one_row()
         inits = [outside.load(one.load) for one in self.kept]
         made = scf.ForOp(*list(self.loop.operands)[:3], inits)
         with ir.InsertionPoint(made.body):
-            step = _Row(self, lanes, at, mask, made.induction_variable)
+            step = _Row(self, outside.lanes, outside.at, outside.mask, made.induction_variable)
             scf.yield_(step.run_on(list(made.inner_iter_args)))
         for one, result in zip(self.kept, made.results, strict=True):
             outside.known[one.store.operands[0]] = result
@@ -125,18 +132,29 @@ class RowFold:
 
     # Several rows in a vector ------------------------------------------------------------------------
 
-    def _several(self, registers: Registers) -> int:
-        """The lanes of several rows; 0 where a vector has one: where rows are no power of two or do not lie side by
-        side, something else is read, or they may not be put together in any order."""
-        least, masked = registers.least(max(self.body.wide)), self.body.bytes <= set(registers.masked)
-        one_row = self.columns & (self.columns - 1) != 0 or 2 * self.columns > least
-        if one_row or not masked or self.beside or self.body.uniform:
-            return 0
-        kept = [op for one in (*self.kept, *self.counted) for op in (one.load, one.store)]
-        others = [op for op in self.body.ops if op.name.startswith("memref.") and op not in kept]
+    def _several(self, registers: Registers) -> Several | None:
+        """The vectors of several rows: one of two registers where that has whole rows, else as many registers as have.
+        None where a row is longer than half of them, rows do not lie side by side or may not be put together in any
+        order, or something is read that is neither these nor the same row for all."""
+        counts = [op for one in self.counted for op in (one.load, one.store)]
+        accesses = [op for op in self.body.ops if op.name.startswith("memref.") and op not in counts]
+        widths = [width(op.operands[op.name == "memref.store"].type.element_type) for op in accesses]
+        least, masked = registers.least(max(widths)), self.body.bytes <= set(registers.masked)
+        whole = least % self.columns == 0
+        lanes = 2 * least if whole else math.lcm(self.columns, least)
+        one_row = 2 * self.columns > (least if whole else lanes) or lanes > _REGISTERS * least
+        if one_row or not masked or not all(_is_arithmetic(op) for op in (*self.beside, *self._uniform())):
+            return None
+        kept = [op for one in self.kept for op in (one.load, one.store)]
+        others = [op for op in accesses if op not in kept]
         free = all(one.combiner is not None for one in self.kept)
-        dense = all(op.name == "memref.load" and self._is_dense(op) for op in others)
-        return 2 * least if free and dense else 0
+        if not free or not all(op.name == "memref.load" and (self._is_dense(op) or self._is_same(op)) for op in others):
+            return None
+        return Several(1, lanes) if whole else Several(lanes // least, least)
+
+    def _uniform(self) -> list[ir.Operation]:
+        """What is the same for all columns, but for what is read: that is asked for by itself."""
+        return [op for op in self.body.ops if op.results and op.results[0] in self.body.uniform]
 
     def _is_dense(self, load: ir.Operation) -> bool:
         buffer, *indices = load.operands
@@ -144,49 +162,168 @@ class RowFold:
         rows = self.loop.regions[0].blocks[0].arguments[0]
         return indices[-2:] == [rows, self.body.index] and strides[-2:] == [self.columns, 1]
 
-    def _flat(self, lanes: int) -> None:
-        """The loop over as many rows as there are in a vector; those beyond the last are not folded."""
+    def _is_same(self, load: ir.Operation) -> bool:
+        """Whether a load reads one row for all rows."""
+        *rest, last = list(load.operands)[1:]
+        return last == self.body.index and not any(_is_in(self.loop, x) or _is_in(self.body.loop, x) for x in rest)
+
+    def _flat(self, several: Several) -> None:
+        """The loop over as many rows as there are in some vectors; those beyond the last are not folded."""
+        parts, lanes = several
         columns = self.columns
-        combiners = [one.combiner for one in self.kept]
+        combiners = [c for one in self.kept if (c := one.combiner) is not None]
         low, high = list(self.loop.operands)[:2]
-        inits = [splat(c.identity(), lanes) for c in combiners if c is not None]
-        made = scf.ForOp(low, high, build.value(lanes // columns), inits)
+        one_row = self._one_row()
+        kept = [one.load for one in (*self.kept, *self.counted)]
+        same = [op for op in self.body.ops if op.name == "memref.load" and op not in kept and self._is_same(op)]
+        rows = {op: one_row.load(op) for op in same}
+        repeated = [{op: _repeated(x, columns, part * lanes, lanes) for op, x in rows.items()} for part in range(parts)]
+        inits = [splat(c.identity(), lanes) for _ in range(parts) for c in combiners]
+        made = scf.ForOp(low, high, build.value(parts * lanes // columns), inits)
         with ir.InsertionPoint(made.body):
             row, carried = made.induction_variable, list(made.inner_iter_args)
-            mask = first_lanes(arith.muli(arith.subi(high, row), build.value(columns)), lanes)
-            results = _Row(self, lanes, build.value(0), mask, row).run_on(carried)
-            scf.yield_([arith.select(mask, new, old) for new, old in zip(results, carried, strict=True)])
-        outside = Step(self.body, columns, build.value(0), None)
-        for one, combiner, total in zip(self.kept, combiners, made.results, strict=True):
-            assert combiner is not None
-            own = halved(combiner, total, lanes, columns)
-            outside.known[one.store.operands[0]] = combiner.apply(own, outside.load(one.load))
-            outside.store(one.store)
-        self._count(outside)
+            left = arith.muli(arith.subi(high, row), build.value(columns))
+            results: list[ir.Value] = []
+            for part in range(parts):
+                at, own = build.value(part * lanes), carried[part * len(combiners) : (part + 1) * len(combiners)]
+                mask = first_lanes(arith.subi(left, at), lanes)
+                found = _Rows(self, lanes, at, mask, row, repeated[part], part * lanes).run_on(own)
+                results += [arith.select(mask, new, old) for new, old in zip(found, own, strict=True)]
+            scf.yield_(results)
+        for number, (one, combiner) in enumerate(zip(self.kept, combiners, strict=True)):
+            own = _row_of(combiner, list(made.results)[number :: len(combiners)], columns)
+            one_row.known[one.store.operands[0]] = combiner.apply(own, one_row.load(one.load))
+            one_row.store(one.store)
+        self._count(one_row)
+
+    def _one_row(self) -> Step:
+        """The ops on one row, outside of the loop."""
+        lanes = self._lanes
+        if lanes != self.columns and lanes <= SHORTEST:
+            return _Scalars(self, lanes)
+        mask = None if lanes == self.columns else first_lanes(build.value(self.columns), lanes)
+        return Step(self.body, lanes, build.value(0), mask)
 
 
 class _Row(Step):
-    """The ops of one iteration over rows, which is at a row."""
+    """The ops of one iteration over rows, which is at a row; what some loads read is known."""
 
-    def __init__(self, fold: RowFold, lanes: int, at: ir.Value, mask: ir.Value | None, row: ir.Value) -> None:
+    def __init__(
+        self,
+        fold: RowFold,
+        lanes: int,
+        at: ir.Value,
+        mask: ir.Value | None,
+        row: ir.Value,
+        loaded: dict[ir.Operation, ir.Value] | None = None,
+    ) -> None:
         super().__init__(fold.body, lanes, at, mask)
         self.fold = fold
+        self.loaded = loaded or {}
         self.same[fold.loop.regions[0].blocks[0].arguments[0]] = row
 
     def run_on(self, carried: list[ir.Value]) -> list[ir.Value]:
         """Make the ops; what becomes of what is carried."""
-        for op in self.fold.beside:
-            clone(op, self.same)
-        self._carried = {one.load: value for one, value in zip(self.fold.kept, carried, strict=True)}
+        self.prepare()
+        self.loaded |= {one.load: value for one, value in zip(self.fold.kept, carried, strict=True)}
         self.run([], [])
         return [self.vector(one.store.operands[0]) for one in self.fold.kept]
 
+    def prepare(self) -> None:
+        """Make what is done once for a row."""
+        for op in self.fold.beside:
+            clone(op, self.same)
+
     def load(self, op: ir.Operation) -> ir.Value:
-        """What is carried, or is in memory."""
-        return self._carried[op] if op in self._carried else super().load(op)
+        """What is carried, or is in memory. What is counted is not known before all rows are."""
+        if any(op == one.load for one in self.fold.counted):
+            return splat(build.constant(op.results[0].type, 0), self.lanes)
+        return self.loaded[op] if op in self.loaded else super().load(op)
 
     def store(self, op: ir.Operation) -> None:
         """What is kept is not written."""
+
+
+class _Rows(_Row):
+    """The ops of one iteration over several rows side by side, from an element on."""
+
+    def __init__(
+        self,
+        fold: RowFold,
+        lanes: int,
+        at: ir.Value,
+        mask: ir.Value,
+        row: ir.Value,
+        loaded: dict[ir.Operation, ir.Value],
+        first: int,
+    ) -> None:
+        super().__init__(fold, lanes, at, mask, row, loaded)
+        numbers = [ir.IntegerAttr.get(build.index_type(), (first + lane) // fold.columns) for lane in range(lanes)]
+        further = arith.constant(
+            lanes_type(lanes, build.index_type()),
+            ir.DenseElementsAttr.get(numbers, lanes_type(lanes, build.index_type())),
+        )
+        self.known[fold.loop.regions[0].blocks[0].arguments[0]] = arith.addi(splat(row, lanes), further)
+
+    def prepare(self) -> None:
+        """Make what differs from row to row, which is in a vector."""
+        for op in self.fold.beside:
+            self.compute(op)
+
+    def uniform(self, op: ir.Operation) -> None:
+        """Make what differs from row to row."""
+        self.compute(op)
+
+
+class _Scalars(Step):
+    """The ops on one row that is read and written by elements: LLVM unrolls loops over so few, and what was written by
+    elements is not yet there for a load with a mask, nor the other way round (30 ns on a Zen 5 core)."""
+
+    def __init__(self, fold: RowFold, lanes: int) -> None:
+        super().__init__(fold.body, lanes, build.value(0), None)
+        self._columns = fold.columns
+
+    def _places(self, access: ir.Operation, first: int) -> tuple[ir.Value, list[list[ir.Value]]]:
+        buffer, *places = [self.same.get(x, x) for x in list(access.operands)[first:]]
+        return buffer, [[*places[:-1], build.add(places[-1], column)] for column in range(self._columns)]
+
+    def load(self, op: ir.Operation) -> ir.Value:
+        """The elements in a vector, which is zero beyond."""
+        buffer, places = self._places(op, 0)
+        row = splat(build.constant(op.results[0].type, 0), self.lanes)
+        for column, place in enumerate(places):
+            row = vector.insert(memref.load(buffer, place), row, [], [column])
+        return row
+
+    def store(self, op: ir.Operation) -> None:
+        """The elements of a vector, one by one."""
+        buffer, places = self._places(op, 1)
+        row = self.vector(op.operands[0])
+        for column, place in enumerate(places):
+            memref.store(vector.extract(row, [], [column]), buffer, place)
+
+
+def _repeated(row: ir.Value, columns: int, first: int, lanes: int) -> ir.Value:
+    """A row over and over, from one of its columns on."""
+    return vector.shuffle(row, row, [(first + lane) % columns for lane in range(lanes)])
+
+
+def _row_of(combiner: Combiner, parts: list[ir.Value], columns: int) -> ir.Value:
+    """Rows side by side in some vectors folded as a tree, halves with each other, into one, in the first lanes of a
+    power of two."""
+    count = len(parts) * parts[0].type.shape[0]
+    while len(parts) > 1:
+        pairs = [(parts[n], parts[min(n + 1, len(parts) - 1)]) for n in range(0, len(parts), 2)]
+        parts = [vector.shuffle(a, b, list(range(2 * a.type.shape[0]))) for a, b in pairs]
+    rows = parts[0]
+    while count > columns:
+        count //= 2
+        lanes = 1 << (count - 1).bit_length()
+        first = build.lanes_of(rows, 0, lanes)
+        last = rows.type.shape[0] - 1
+        second = vector.shuffle(rows, rows, [min(count + lane, last) for lane in range(lanes)])
+        rows = combiner.apply(second, first)
+    return rows
 
 
 def _kept(loop: ir.Operation, inner: ir.Operation) -> tuple[Kept, ...]:
@@ -203,6 +340,10 @@ def _kept(loop: ir.Operation, inner: ir.Operation) -> tuple[Kept, ...]:
         elif outside:
             return ()
     return tuple(found)
+
+
+def _is_arithmetic(op: ir.Operation) -> bool:
+    return op.name.startswith("arith.") and len(op.results) == 1
 
 
 def _is_in(loop: ir.Operation, value: ir.Value) -> bool:
