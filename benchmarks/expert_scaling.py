@@ -187,7 +187,8 @@ def turn(repetitions: int) -> float:
 def compare(ranks: Sequence[int], chunks: Sequence[int], repetitions: int) -> str:
     """Times of several ranks beside those that the model has."""
     cores = len(os.sched_getaffinity(0))
-    alone, here, copy = seconds(1, 1, repetitions), network(repetitions), copies(repetitions)
+    often = 4 * repetitions  # of one rank, which takes a tenth of the time of several
+    alone, here, copy = seconds(1, 1, often), network(repetitions), copies(repetitions)
     idle = turn(8 * repetitions)  # of little, which one look at the clock more or less is much of
     lines = [
         f"one rank: {alone * 1e3:.1f} ms for {TOKENS} tokens; a message {here.latency * 1e3:.2f} ms, "
@@ -203,7 +204,8 @@ def compare(ranks: Sequence[int], chunks: Sequence[int], repetitions: int) -> st
             busy = (alone + more) * max(1, size / cores)
             sent = HERE.sent(TOKENS) * (size - 1) / size
             way = here.seconds(size - 1, sent) + (pieces - 1) * here.seconds(size - 1, 0)
-            wanted, found = predicted(way, busy, pieces), seconds(size, pieces, repetitions)
+            wanted = predicted(way, busy, pieces)
+            found = seconds(size, pieces, repetitions if size > 1 else often)
             lines.append(f"| {size} | {pieces} | {found * 1e3:.1f} | {wanted * 1e3:.1f} | {found / wanted:.2f} |")
     return "\n".join(lines)
 

@@ -139,6 +139,8 @@ class RowFold:
         counts = [op for one in self.counted for op in (one.load, one.store)]
         accesses = [op for op in self.body.ops if op.name.startswith("memref.") and op not in counts]
         widths = [width(op.operands[op.name == "memref.store"].type.element_type) for op in accesses]
+        if not widths:  # all rows only count
+            return None
         least, masked = registers.least(max(widths)), self.body.bytes <= set(registers.masked)
         whole = least % self.columns == 0
         lanes = 2 * least if whole else math.lcm(self.columns, least)
