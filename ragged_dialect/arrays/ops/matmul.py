@@ -100,11 +100,24 @@ _GROUPED = {
 }
 
 
+def _grouped(x: Tensor, w: Tensor, mode: str) -> Tensor:
+    """Products of groups. What einsum takes for padding, a dim that is ragged in one of them only, would be a group
+    that is cut: LayoutError."""
+    (own, other), result = _GROUPED[mode]
+    for letter in set(own) & set(other) if (x.ndim, w.ndim) == (len(own), len(other)) else ():
+        if (x.layout.letter(own.index(letter)) in RAGGED) != (w.layout.letter(other.index(letter)) in RAGGED):
+            raise LayoutError(
+                f"{x.trace.op}: expected x and w that are ragged in the same of the dims {own} and {other}, "
+                f'got layouts "{x.layout}" and "{w.layout}"'
+            )
+    return contract(x.trace, [x, w], [own, other], result)
+
+
 @operation("transposed_matmul")
 def transposed_matmul(x: Tensor, y: Tensor) -> Tensor:
     """X^T Y per component: x [B, L, K] and y [B, L, N] of equal lengths give [B, K, N]; an empty component
-    gives 0."""
-    return contract(x.trace, [x, y], *_GROUPED["contraction"])
+    gives 0. LayoutError for elements that are ragged in one of them only, RuntimeCheckError for lengths that differ."""
+    return _grouped(x, y, "contraction")
 
 
 @operation("ragged_dot")
@@ -112,20 +125,12 @@ def _ragged_dot(x: Tensor, w: Tensor, *, mode: str) -> Tensor:
     """See `ragged_dot`."""
     if mode not in _GROUPED:
         raise ArgumentError(f"ragged_dot: expected mode among {', '.join(_GROUPED)}, got {mode!r}")
-    (own, other), result = _GROUPED[mode]
-    # What einsum takes for padding would be a group that is cut.
-    for letter in set(own) & set(other) if (x.ndim, w.ndim) == (len(own), len(other)) else ():
-        if (x.layout.letter(own.index(letter)) in RAGGED) != (w.layout.letter(other.index(letter)) in RAGGED):
-            raise LayoutError(
-                f"ragged_dot: expected x and w that are ragged in the same of the dims {own} and {other}, "
-                f'got layouts "{x.layout}" and "{w.layout}"'
-            )
-    return contract(x.trace, [x, w], [own, other], result)
+    return _grouped(x, w, mode)
 
 
 def grouped_product(x: Tensor, w: Tensor) -> Tensor:
     """The elements of every component times its own weights."""
-    return contract(x.trace, [x, w], *_GROUPED["rows"])
+    return _grouped(x, w, "rows")
 
 
 def ragged_dot(x: ArrayLike, w: ArrayLike, *, mode: str = "rows") -> ArrayLike:
