@@ -12,8 +12,9 @@ from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import combine, combiner
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.iteration import BACKWARDS, MAPPING
+from ragged_dialect.iteration import BACKWARDS
 from ragged_dialect.lowering.combiners import NEUTRAL, neutral_constant
+from ragged_dialect.lowering.standing import standing_for
 from ragged_dialect.ops.making import ScanOp
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
@@ -42,16 +43,19 @@ class ExpandRaggedScans(RaggedPass):
     anchor: ClassVar[str] = "any"
 
     def run(self, op: ir.Operation) -> None:
-        """Replace the ops of a module, but those that say how their loops are to be mapped."""
-        for found in find_ops(op, ScanOp.OPERATION_NAME):
-            if MAPPING in found.attributes:
-                continue
-            with ir.InsertionPoint(found), found.location:
-                found.results[0].replace_all_uses_with(expand_scan(found))
-            found.erase()
+        """Replace the ops of a module."""
+        expand_scans(op)
 
 
-def expand_scan(op: ir.Operation) -> ir.Value:
+def expand_scans(module: ir.Operation) -> None:
+    """Replace every scan."""
+    for op in find_ops(module, ScanOp.OPERATION_NAME):
+        with standing_for(op):
+            op.results[0].replace_all_uses_with(_expanded(op))
+        op.erase()
+
+
+def _expanded(op: ir.Operation) -> ir.Value:
     """What a scan computes, as a reduction that stores what it has so far, at the insertion point. One of what is
     behind each element goes over the components backwards."""
     scan = view_of(op, ScanOp)

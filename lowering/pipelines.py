@@ -101,9 +101,9 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
         *((_CHECK,) if check else ()),
         _ragged(
             f"head-dims={HEAD_DIMS}",
-            f"ragged-raise-attention{{head-dims={HEAD_DIMS}}},",
-            "expand-ragged-scans,",
-            ",ragged-overlap",
+            raised=f"ragged-raise-attention{{head-dims={HEAD_DIMS}}},",
+            scans="expand-ragged-scans,",
+            last=",ragged-overlap",
         ),
         _SCF,
         _DENSE,

@@ -3,8 +3,7 @@ that have one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from ragged_dialect import extensions
@@ -15,9 +14,9 @@ from ragged_dialect.errors import kind_of
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops, ops_in
-from ragged_dialect.iteration import MAPPING
 from ragged_dialect.lowering.decompose import decompose_softmax
-from ragged_dialect.lowering.expand_ragged_scans import expand_scan
+from ragged_dialect.lowering.expand_ragged_scans import expand_scans
+from ragged_dialect.lowering.standing import standing_for
 from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.making import ScanOp
@@ -30,22 +29,8 @@ Expansion = Callable[[ir.Operation], Sequence[ir.Value]]
 results. Checks have been made by then."""
 
 
-EXPANDED: dict[str, Callable[[ir.Operation], ir.Value]] = {ScanOp.OPERATION_NAME: expand_scan}
-"""What makes others, which have a rule, of ops of the dialect that have none."""
-
-
-@contextmanager
-def standing_for(op: ir.Operation) -> Generator[None]:
-    """Make ops right before one that they take the place of: those that compute with tensors have its mapping."""
-    block, mapping = op.block, {MAPPING: op.attributes[MAPPING]} if MAPPING in op.attributes else {}
-    before = [other.operation for other in block.operations] if mapping else []
-    with ir.InsertionPoint(op), op.location:
-        yield
-    for name, mark in mapping.items():
-        for made in block.operations:
-            new = made.operation.name == "linalg.generic" and made.operation not in before
-            if new and is_tensor(made.operands[0].type):
-                made.attributes[name] = mark
+EXPANDED = frozenset({ScanOp.OPERATION_NAME})
+"""The ops of the dialect that have no rule: others that have one are made of them."""
 
 
 def _require_new(made: object, results: Sequence[ir.Value]) -> Sequence[ir.Value]:
@@ -113,10 +98,7 @@ def prepare(module: ir.Operation, recompute: bool = False) -> None:
                 decompose_softmax(op, recompute)
             else:
                 widen_reduction(op)
-    for op in find_ops(module, *EXPANDED):
-        with standing_for(op):
-            op.results[0].replace_all_uses_with(EXPANDED[op.name](op))
-        op.erase()
+    expand_scans(module)
 
 
 def round_in_steps(module: ir.Operation) -> None:

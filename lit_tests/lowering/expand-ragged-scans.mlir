@@ -42,3 +42,13 @@ func.func @apart(%x: tensor<?x?x8xf32, #L>, %zero: tensor<?x8xf32>)
   %s = linalg.reduce { arith.addf } ins(%x : tensor<?x?x8xf32, #L>) outs(%zero : tensor<?x8xf32>) dimensions = [1]
   return %y, %z, %s : tensor<?x?x8xf32, #L>, tensor<?x?x8xf32, #L>, tensor<?x8xf32>
 }
+
+// How the loops of a scan are to be mapped is how those of its op are, which fuses with nothing.
+// FUSED-LABEL: func.func @mapped
+// FUSED: arith.extsi %{{.*}} : tensor<?x?xi32
+// FUSED: linalg.generic {{.*}} attrs = {{ *[{]}}ragged.mapping = {threads = 64 : i64}}
+func.func @mapped(%x: tensor<?x?xi32, #ragged.layout<"dr">>) -> tensor<?x?xi64, #ragged.layout<"dr">> {
+  %w = arith.extsi %x : tensor<?x?xi32, #ragged.layout<"dr">> to tensor<?x?xi64, #ragged.layout<"dr">>
+  %y = ragged.scan %w {dim = 1 : i64, kind = "sum", ragged.mapping = {threads = 64 : i64}} : (tensor<?x?xi64, #ragged.layout<"dr">>) -> tensor<?x?xi64, #ragged.layout<"dr">>
+  return %y : tensor<?x?xi64, #ragged.layout<"dr">>
+}

@@ -51,11 +51,11 @@ def vectorize(body: Body, registers: Registers) -> bool:
         lanes = min(lanes, 1 << ((count - 1).bit_length() if masked else count.bit_length() - 1))
     whole = count is not None and count % lanes == 0
     stores = any(op.name == "memref.store" for op in body.ops)
+    least = registers.least(widest)
     with ir.InsertionPoint(body.loop), body.loop.location:
         if masked and not whole and stores:
             _emit(body, lanes, masked=False, whole=False)
-            lanes = min(lanes, registers.least(widest))
-        least = registers.least(widest)
+            lanes = min(lanes, least)
         alone = masked and count is None and not stores and least < lanes and _may_be_short(body)
         _emit(body, lanes, masked, whole, least if alone else None)
     return True
