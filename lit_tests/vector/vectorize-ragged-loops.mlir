@@ -521,17 +521,17 @@ func.func @both(%x: memref<?xf32>, %offsets: memref<?xindex>, %out: memref<?xf32
 // -----
 
 // Rows of three elements fill three registers, and are put together at the end. What is the same row for all rows is
-// repeated, the number of a row is a vector, and what is counted is not read.
+// repeated, in the loop, as without rows there may be none; what is counted is not read.
 
 // CHECK-LABEL: func.func @points
+// CHECK: scf.for %[[R:.*]] = %c0 to %{{.*}} step %c16 iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK: memref.load %[[MEAN:.*]][%c2] : memref<3xf32>
 // CHECK: vector.shuffle {{.*}}[0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]
-// CHECK: vector.shuffle {{.*}}[1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1]
-// CHECK: vector.shuffle {{.*}}[2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]
-// CHECK: scf.for %[[R:.*]] = %c0 to %{{.*}} step %c16 iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK-NOT: vector<16xi64>
 // CHECK: vector.maskedload %[[X:.*]][%[[R]], %c0]
+// CHECK: vector.shuffle {{.*}}[1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1]
 // CHECK: vector.maskedload %[[X]][%[[R]], %c16]
+// CHECK: vector.shuffle {{.*}}[2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]
 // CHECK: vector.maskedload %[[X]][%[[R]], %c32]
 // CHECK: scf.yield
 // CHECK: arith.maximumf %{{.*}} : vector<32xf32>
@@ -562,11 +562,15 @@ func.func @points(%x: memref<?x3xf32> {llvm.noalias}, %mean: memref<3xf32> {llvm
   return
 }
 
+// The numbers of rows and of columns are vectors.
+
 // CHECK-LABEL: func.func @numbers
-// CHECK: %[[FURTHER:.*]] = arith.constant dense<[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]> : vector<16xindex>
+// CHECK-DAG: %[[FURTHER:.*]] = arith.constant dense<[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]> : vector<16xindex>
+// CHECK-DAG: %[[COLUMNS:.*]] = arith.constant dense<[0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]> : vector<16xi64>
 // CHECK: scf.for %[[R:.*]] = %c0 to %{{.*}} step %c4
 // CHECK: %[[FIRST:.*]] = vector.broadcast %[[R]] : index to vector<16xindex>
 // CHECK: arith.addi %[[FIRST]], %[[FURTHER]]
+// CHECK: arith.cmpi eq, %{{.*}}, %[[COLUMNS]] : vector<16xi64>
 // CHECK: arith.minui
 // CHECK: return
 func.func @numbers(%x: memref<?x4xi64> {llvm.noalias}, %out: memref<4xi64> {llvm.noalias}, %n: index) {
@@ -574,13 +578,13 @@ func.func @numbers(%x: memref<?x4xi64> {llvm.noalias}, %out: memref<4xi64> {llvm
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %no = arith.constant -1 : i64
-  %zero = arith.constant 0 : i64
   scf.for %r = %c0 to %n step %c1 {
     %i = arith.index_cast %r : index to i64
     scf.for %c = %c0 to %c4 step %c1 {
       %a = memref.load %x[%r, %c] : memref<?x4xi64>
       %b = memref.load %out[%c] : memref<4xi64>
-      %is = arith.cmpi eq, %a, %zero : i64
+      %k = arith.index_cast %c : index to i64
+      %is = arith.cmpi eq, %a, %k : i64
       %at = arith.select %is, %i, %no : i64
       %t = arith.minui %b, %at : i64
       memref.store %t, %out[%c] : memref<4xi64>

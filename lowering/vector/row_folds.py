@@ -178,18 +178,17 @@ class RowFold:
         one_row = self._one_row()
         kept = [one.load for one in (*self.kept, *self.counted)]
         same = [op for op in self.body.ops if op.name == "memref.load" and op not in kept and self._is_same(op)]
-        rows = {op: one_row.load(op) for op in same}
-        repeated = [{op: _repeated(x, columns, part * lanes, lanes) for op, x in rows.items()} for part in range(parts)]
         inits = [splat(c.identity(), lanes) for _ in range(parts) for c in combiners]
         made = scf.ForOp(low, high, build.value(parts * lanes // columns), inits)
         with ir.InsertionPoint(made.body):
             row, carried = made.induction_variable, list(made.inner_iter_args)
             left = arith.muli(arith.subi(high, row), build.value(columns))
+            rows = {op: one_row.load(op) for op in same}  # in the loop: without rows there may be none to read
             results: list[ir.Value] = []
             for part in range(parts):
                 at, own = build.value(part * lanes), carried[part * len(combiners) : (part + 1) * len(combiners)]
                 mask = first_lanes(arith.subi(left, at), lanes)
-                found = _Rows(self, lanes, at, mask, row, repeated[part], part * lanes).run_on(own)
+                found = _Rows(self, lanes, at, mask, row, rows, part * lanes).run_on(own)
                 results += [arith.select(mask, new, old) for new, old in zip(found, own, strict=True)]
             scf.yield_(results)
         for number, (one, combiner) in enumerate(zip(self.kept, combiners, strict=True)):
@@ -217,11 +216,10 @@ class _Row(Step):
         at: ir.Value,
         mask: ir.Value | None,
         row: ir.Value,
-        loaded: dict[ir.Operation, ir.Value] | None = None,
     ) -> None:
         super().__init__(fold.body, lanes, at, mask)
         self.fold = fold
-        self.loaded = loaded or {}
+        self.loaded: dict[ir.Operation, ir.Value] = {}
         self.same[fold.loop.regions[0].blocks[0].arguments[0]] = row
 
     def run_on(self, carried: list[ir.Value]) -> list[ir.Value]:
@@ -247,7 +245,8 @@ class _Row(Step):
 
 
 class _Rows(_Row):
-    """The ops of one iteration over several rows side by side, from an element on."""
+    """The ops of one iteration over several rows side by side, from an element on; `same` has rows that are read by
+    each."""
 
     def __init__(
         self,
@@ -256,16 +255,18 @@ class _Rows(_Row):
         at: ir.Value,
         mask: ir.Value,
         row: ir.Value,
-        loaded: dict[ir.Operation, ir.Value],
+        same: dict[ir.Operation, ir.Value],
         first: int,
     ) -> None:
-        super().__init__(fold, lanes, at, mask, row, loaded)
-        numbers = [ir.IntegerAttr.get(build.index_type(), (first + lane) // fold.columns) for lane in range(lanes)]
-        further = arith.constant(
-            lanes_type(lanes, build.index_type()),
-            ir.DenseElementsAttr.get(numbers, lanes_type(lanes, build.index_type())),
-        )
-        self.known[fold.loop.regions[0].blocks[0].arguments[0]] = arith.addi(splat(row, lanes), further)
+        super().__init__(fold, lanes, at, mask, row)
+        places = [divmod(first + lane, fold.columns) for lane in range(lanes)]
+        rows = arith.addi(splat(row, lanes), _numbers([row for row, _ in places]))
+        self.known |= {
+            fold.loop.regions[0].blocks[0].arguments[0]: rows,
+            fold.body.index: _numbers([column for _, column in places]),
+        }
+        for op, found in same.items():
+            self.loaded[op] = vector.shuffle(found, found, [column for _, column in places])
 
     def prepare(self) -> None:
         """Make what differs from row to row, which is in a vector."""
@@ -305,9 +306,11 @@ class _Scalars(Step):
             memref.store(vector.extract(row, [], [column]), buffer, place)
 
 
-def _repeated(row: ir.Value, columns: int, first: int, lanes: int) -> ir.Value:
-    """A row over and over, from one of its columns on."""
-    return vector.shuffle(row, row, [(first + lane) % columns for lane in range(lanes)])
+def _numbers(numbers: list[int]) -> ir.Value:
+    type_ = lanes_type(len(numbers), build.index_type())
+    return arith.constant(
+        type_, ir.DenseElementsAttr.get([ir.IntegerAttr.get(build.index_type(), n) for n in numbers], type_)
+    )
 
 
 def _row_of(combiner: Combiner, parts: list[ir.Value], columns: int) -> ir.Value:

@@ -186,3 +186,39 @@ def test_scans_of_static_extents(shape: tuple[int, int]) -> None:
     a, b = program(x)
     np.testing.assert_array_equal(a, np.zeros(shape))
     np.testing.assert_array_equal(b, np.cumsum(x, 1))
+
+
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 6, 12, 24])
+def test_numbers_of_rows_and_columns(width: int, rows: bool, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a vector has several rows; `mean` is the same for all rows of a component."""
+    mask(level, monkeypatch)
+    x, row = f'tensor<?x?x{width}xi64, #ragged.layout<"dr|d">>', f"tensor<?x{width}xi64>"
+    number = "linalg.index 1" if rows else "arith.constant 5"
+    f = rg.compile(f"""
+    #all = affine_map<(b, i, f) -> (b, i, f)>
+    #row = affine_map<(b, i, f) -> (b, f)>
+    func.func @f(%x: {x}, %mean: {row}, %least: {row}) -> {row} {{
+      %y = linalg.generic {{indexing_maps = [#all, #row, #row], iterator_types = ["parallel", "reduction", "parallel"]}}
+          ins(%x, %mean : {x}, {row}) outs(%least : {row}) {{
+      ^bb0(%a: i64, %m: i64, %o: i64):
+        %f = linalg.index 2 : index
+        %i = {number} : index
+        %c = arith.index_cast %f : index to i64
+        %r = arith.index_cast %i : index to i64
+        %d = arith.subi %a, %m : i64
+        %p = arith.muli %d, %c : i64
+        %q = arith.addi %p, %r : i64
+        %s = arith.maxsi %o, %q : i64
+        linalg.yield %s : i64
+      }} -> {row}
+      return %y : {row}
+    }}""")
+    given = values(width, "int64")
+    offsets, mean = np.cumsum([0, *LENGTHS]), np.arange(len(LENGTHS) * width).reshape(-1, width)
+    least = np.full(mean.shape, -(10**6))
+    found = f((given, offsets), mean, least)
+    for b, part in enumerate(np.split(given, offsets[1:-1])):
+        made = (part - mean[b]) * np.arange(width) + (np.arange(len(part))[:, None] if rows else 5)
+        np.testing.assert_array_equal(found[b], np.max([least[b], *made], axis=0))
