@@ -49,8 +49,8 @@ class RaggedDecomposeAttention(RaggedPass):
     ```
 
     The scores are in memory. Options: `head-dims`, ops stay whose head dims are static and at most this (but no
-    `ragged.attention_jvp`); `tensor-cores`, of these only `ragged.attention` stays, of f16 or bf16
-    with head dims that are multiples of 16, and of f32, where they are three quarters of `head-dims` at most;
+    `ragged.attention_jvp`); `tensor-cores`, of these stay those of f16 or bf16 with head dims that are
+    multiples of 16, and of f32, where they are three quarters of `head-dims` at most, in derivatives half of it;
     `keys-last`, whether the scores have keys in their last dim, as vectors want, or heads, as threads of a GPU do.
     """
 
@@ -71,15 +71,12 @@ class RaggedDecomposeAttention(RaggedPass):
         dims = [x.type.shape[3] for x in (known.q, known.v)]
         kernel = op.name != AttentionJvpOp.OPERATION_NAME
         if self.tensor_cores:
-            element, found = known.q.type.element_type, op.name == AttentionOp.OPERATION_NAME
-            # Three parts of a number take three times the room: with 96 a thread has all of its 255 registers, and with
-            # 128 there is none in shared memory for 16 keys.
-            most = self.head_dims * 3 // 4 if isinstance(element, ir.F32Type) else self.head_dims
-            kernel = (
-                found
-                and not isinstance(element, ir.F64Type)
-                and all(0 < d <= most and d % _FRAGMENT == 0 for d in dims)
-            )
+            element, derived = known.q.type.element_type, op.name != AttentionOp.OPERATION_NAME
+            # Three parts of a number take three times the room: with 96, and in derivatives, which have two rows for
+            # one, with 64, a thread has all of its 255 registers; with 128 none in shared memory is left for 16 keys.
+            quarters = (2 if derived else 3) if isinstance(element, ir.F32Type) else 4
+            most = self.head_dims * quarters // 4
+            kernel &= not isinstance(element, ir.F64Type) and all(0 < d <= most and d % _FRAGMENT == 0 for d in dims)
         return kernel and DYNAMIC not in dims and max(dims) <= self.head_dims
 
 

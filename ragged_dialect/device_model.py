@@ -57,6 +57,8 @@ class DeviceModel:
     attention_doubled: int = 64  # ptxas: largest head dim whose warps have two blocks of 16 queries; of f32 half of it
     attention_split: int = 512  # ptxas: head dim times keys of a tile, at most, for numbers of f32
     attention_capped: int = 3072  # ptxas: as above, with a softcap and doubled queries; of 4096 24 bytes are spilled
+    attention_derived: int = 2048  # ptxas: head dim times rows of a tile, at most, for cotangents; of f32 a third of it
+    attention_both: int = 64  # ptxas: largest head dim whose cotangents of keys and values a thread has at once
     store_weight: float = 1.5  # estimate: what a coalesced store is worth, where a coalesced load is 1
 
     # Time.

@@ -16,7 +16,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.attention.lanes import TILE, Block, Lanes, Meeting, each
 from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_exponential import exp2_at_most_one
-from ragged_dialect.ops.attention import Attention, Keys
+from ragged_dialect.ops.attention import Attention
 
 
 class Backward(Lanes):
@@ -31,7 +31,7 @@ class Backward(Lanes):
         visible = op.visible
         super().__init__(
             op,
-            visible if queries else Keys(visible.right, visible.left, visible.end),
+            visible if queries else visible.of_keys,
             others,
             [x.type.shape[2] for x in own[: 1 + second]],
             blocks,

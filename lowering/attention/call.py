@@ -6,7 +6,7 @@ interface that ops defined in Python cannot have. Nobody calls the function: the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
@@ -18,19 +18,27 @@ from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.external_calls import call_external, module_of
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.parts import Parts
-from ragged_dialect.ops.attention import AttentionOp, Keys
+from ragged_dialect.ops.attention import Attention, AttentionVjpKvOp, Keys
 
 NAME = "ragged_attention"
 """What the names of the functions start with."""
 
+_OF, _SEGMENTS, _RESULTS = "ragged.of", "ragged.segments", "ragged.results"
 _SCALE, _KEYS, _SOFTCAP = "ragged.scale", "ragged.keys", "ragged.softcap"
 _INDICES = 5
 
 
 @dataclass(frozen=True)
 class AttentionCall:
-    """A call: rows `low` to `high` of `q`, `o` and `lse` (None where nobody wants it), and `length` rows of `k` and `v`
-    from `first` on. Buffers are [rows, heads, head dim], `lse` is [rows, heads]."""
+    """A call: of rows `low` to `high` of `own` and `written`, and of `length` rows of `others` from `firsts` on, which
+    those meet. Buffers are [rows, heads, head dim], but [rows, heads] where they have a number for each query.
+
+    | | own | others | saved | written |
+    |---|---|---|---|---|
+    | `ragged.attention` | q | k, v | | o, lse |
+    | `ragged.attention_vjp_q` | q, upstream | k, v | lse, delta | dq |
+    | `ragged.attention_vjp_kv` | k, v | q, upstream | lse, delta | dk, dv |
+    """
 
     op: ir.Operation
 
@@ -47,33 +55,58 @@ class AttentionCall:
         return found.operation
 
     @property
-    def buffers(self) -> list[ir.Value]:
-        """Queries, keys, values, results."""
-        return list(self.op.operands)[:-_INDICES]
+    def by_keys(self) -> bool:
+        """Whether the own rows are keys."""
+        return self.op.attributes[_OF].value == AttentionVjpKvOp.OPERATION_NAME
 
     @property
-    def lse(self) -> ir.Value | None:
-        """The buffer for the logs of the sums."""
-        return self.buffers[4] if len(self.buffers) > 4 else None
+    def results(self) -> tuple[int, ...]:
+        """Which results of the op are written."""
+        return tuple(self.op.attributes[_RESULTS])
+
+    def _segment(self, number: int) -> list[ir.Value]:
+        sizes = list(self.op.attributes[_SEGMENTS])
+        first = sum(sizes[:number])
+        return list(self.op.operands)[first : first + sizes[number]]
+
+    @property
+    def own(self) -> list[ir.Value]:
+        """What has the rows that the results have."""
+        return self._segment(0)
+
+    @property
+    def others(self) -> list[ir.Value]:
+        """The two that these meet."""
+        return self._segment(1)
+
+    @property
+    def saved(self) -> list[ir.Value]:
+        """What is known of queries: nothing, or that cotangents are wanted."""
+        return self._segment(2)
+
+    @property
+    def written(self) -> list[ir.Value]:
+        """The results."""
+        return self._segment(3)
 
     @property
     def low(self) -> ir.Value:
-        """The first query of the component."""
+        """The first own row of the component."""
         return self.op.operands[-5]
 
     @property
     def high(self) -> ir.Value:
-        """The query after its last one."""
+        """The one after its last one."""
         return self.op.operands[-4]
 
     @property
     def length(self) -> ir.Value:
-        """How many keys it has."""
+        """How many others it has."""
         return self.op.operands[-3]
 
     @property
     def firsts(self) -> tuple[ir.Value, ir.Value]:
-        """Its first key and value."""
+        """Its first row of each of the others."""
         return self.op.operands[-2], self.op.operands[-1]
 
     @property
@@ -83,7 +116,7 @@ class AttentionCall:
 
     @property
     def keys(self) -> Keys:
-        """The keys that queries see."""
+        """The others that own rows see."""
         return Keys.parse(self.op.attributes[_KEYS].value)
 
     @property
@@ -92,26 +125,41 @@ class AttentionCall:
         return self.op.attributes[_SOFTCAP].value if _SOFTCAP in self.op.attributes else None
 
 
+@dataclass(frozen=True)
+class Operands:
+    """What a call reads: see `AttentionCall`."""
+
+    own: Sequence[Parts]
+    others: Sequence[Parts]
+    saved: Sequence[Parts] = ()
+
+
 Room = tuple[Sequence[Mixed], ir.Type]
 """Extents and elements of a result."""
 
 
-def lower_to_call(ctx: Lowering, op: AttentionOp, inputs: Sequence[Parts], rooms: Sequence[Room]) -> list[ir.Value]:
-    """The results, as dense tensors, of a call for each component."""
-    q, k, v = inputs
+def lower_to_call(ctx: Lowering, op: Attention, operands: Operands, rooms: Mapping[int, Room]) -> list[ir.Value]:
+    """The results of these numbers, as dense tensors, of a call for each component."""
+    own, others, saved = operands.own, operands.others, operands.saved
+    name = op.operation.name
     ctx.close()
-    read = [buffer_of(x.values) for x in inputs]
-    written = [room(*sizes) for sizes in rooms]
-    forall = forall_over(q.extent(0))
+    written = [room(*sizes) for sizes in rooms.values()]
+    segments = [[buffer_of(x.values) for x in read] for read in (own, others, saved)] + [written]
+    forall = forall_over(own[0].extent(0))
     block = forall.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_terminator(block), ctx.scope():
-        low, count = q.component(1, block.arguments[0])
-        (first_key, length), (first_value, _) = (x.component(1, block.arguments[0]) for x in (k, v))
-        numbers: list[Mixed] = [low, build.add(low, count), length, first_key, first_value]
+        low, count = own[0].component(1, block.arguments[0])
+        (first, length), (second, _) = (x.component(1, block.arguments[0]) for x in others)
+        numbers: list[Mixed] = [low, build.add(low, count), length, first, second]
         module = module_of(op.operation)
-        call = call_external(module, free_symbol(module, NAME), [*read, *written, *map(build.value, numbers)])
+        buffers = [x for segment in segments for x in segment]
+        call = call_external(module, free_symbol(module, NAME), [*buffers, *map(build.value, numbers)])
+        call.attributes[_OF] = ir.StringAttr.get(name)
+        call.attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([len(x) for x in segments])
+        call.attributes[_RESULTS] = ir.DenseI32ArrayAttr.get(list(rooms))
         call.attributes[_SCALE] = op.scale
-        call.attributes[_KEYS] = ir.StringAttr.get(str(op.visible))
+        visible = op.visible.of_keys if name == AttentionVjpKvOp.OPERATION_NAME else op.visible
+        call.attributes[_KEYS] = ir.StringAttr.get(str(visible))
         if op.cap is not None:
             call.attributes[_SOFTCAP] = ir.FloatAttr.get(ir.F64Type.get(), op.cap)
     return [tensor_of(buffer) for buffer in written]

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.lowering.attention.backward import Backward
-from ragged_dialect.lowering.attention.call import lower_to_call
+from ragged_dialect.lowering.attention.call import Operands, lower_to_call
 from ragged_dialect.lowering.attention.forward import Forward
 from ragged_dialect.lowering.attention.lanes import Block, blocks_of
 from ragged_dialect.lowering.context import Lowering
@@ -31,10 +32,7 @@ def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
     found = view_of(op, AttentionOp)
     q, k, v = map(ctx.parts, (found.q, found.k, found.v))
     if ctx.tensor_cores:
-        results = _used(op)
-        made = lower_to_call(ctx, found, (q, k, v), [_room(q, result) for result in results])
-        for result, values in zip(results, made, strict=True):
-            ctx.bind(result, _of_rows(ctx, q, result, values))
+        _call(ctx, op, Operands([q], [k, v]))
         return
 
     def kernel(blocks: int) -> Run:
@@ -51,6 +49,9 @@ def lower_vjp_q(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.attention_vjp_q: queries along the lanes."""
     found = view_of(op, AttentionVjpQOp)
     q, k, v, lse, upstream, delta = map(ctx.parts, op.operands)
+    if ctx.tensor_cores:
+        _call(ctx, op, Operands([q, upstream], [k, v], [lse, delta]))
+        return
 
     def kernel(blocks: int) -> Run:
         saved = (lse.values, delta.values)
@@ -65,6 +66,9 @@ def lower_vjp_kv(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.attention_vjp_kv: keys along the lanes, which meet all heads of queries of their group."""
     found = view_of(op, AttentionVjpKvOp)
     k, v, q, lse, upstream, delta = map(ctx.parts, op.operands)
+    if ctx.tensor_cores:
+        _call(ctx, op, Operands([k, v], [q, upstream], [lse, delta]))
+        return
 
     def kernel(blocks: int) -> Run:
         own, others, saved = (k.values, v.values), (q.values, upstream.values), (lse.values, delta.values)
@@ -78,6 +82,18 @@ def lower_vjp_kv(ctx: Lowering, op: ir.Operation) -> None:
 def _used(op: ir.Operation) -> list[ir.Value]:
     """The results that are made: the first one, and what is read."""
     return [r for r in op.results if r == op.results[0] or len(list(r.uses))]
+
+
+def _call(ctx: Lowering, op: ir.Operation, operands: Operands) -> None:
+    """Calls that tensor cores do, for all results together where a thread has registers for that."""
+    own, numbers = operands.own[0], [r.result_number for r in map(ir.OpResult, _used(op))]
+    most = DEVICE.attention_both // (2 if isinstance(own.element, ir.F32Type) else 1)
+    apart = operands.saved and max(x.shape.shape[3] or 0 for x in operands.own) > most
+    for together in [[number] for number in numbers] if apart else [numbers]:
+        rooms = {number: _room(own, op.results[number]) for number in together}
+        made = lower_to_call(ctx, view_of(op, Attention), operands, rooms)
+        for number, values in zip(together, made, strict=True):
+            ctx.bind(op.results[number], _of_rows(ctx, own, op.results[number], values))
 
 
 def _lower(

@@ -14,6 +14,8 @@ ARGUMENT = "argument"
 GLOBAL = "global"
 LOCAL = "local"
 
+_WRAPS = re.compile(r"^(?:(?:nuw|nsw) )+")
+
 
 class Origin(NamedTuple):
     """A buffer: an argument by its number, a global or a local variable by its name."""
@@ -43,12 +45,27 @@ class Origins:
         if operand in self._parameters:
             return {Origin(ARGUMENT, str(self._parameters[operand]))}
         if operand in self._definitions:
-            sources = _sources(self._definitions[operand])
-            if self._definitions[operand].opcode == "alloca":
+            made = self._definitions[operand]
+            sources = _sources(made)
+            if made.opcode == "alloca":
                 return {Origin(LOCAL, operand)}
+            if made.opcode == "inttoptr":
+                return self._of_address(_typed_operand(made.rest), seen) or {None}
             return set[Origin | None]().union(*(self._trace(source, seen) for source in sources)) if sources else {None}
         match = re.search(r"@([\w.$-]+)", operand)
         return {Origin(GLOBAL, match[1]) if match else None}
+
+    def _of_address(self, operand: str, seen: set[str]) -> set[Origin | None]:
+        """The buffers of the pointers whose addresses a number is the sum of, with other numbers."""
+        if operand.startswith("ptrtoint "):
+            return self._trace(operand, seen)
+        made = self._definitions.get(operand)
+        if made is None or made.opcode not in ("ptrtoint", "add"):
+            return set()
+        if made.opcode == "ptrtoint":
+            return self._trace(_typed_operand(made.rest), seen)
+        first, second = split_list(_WRAPS.sub("", made.rest))
+        return self._of_address(_typed_operand(first), seen) | self._of_address(second, seen)
 
 
 def _sources(found: Instruction) -> list[str]:

@@ -48,6 +48,11 @@ class Keys(NamedTuple):
         return f"window{end}<{left}, {right}>"
 
     @property
+    def of_keys(self) -> "Keys":
+        """The queries that see a key."""
+        return Keys(self.right, self.left, self.end)
+
+    @property
     def is_all(self) -> bool:
         """Whether every query sees every key."""
         return self.left is None and self.right is None

@@ -99,7 +99,15 @@ BODY = """  %a = getelementptr inbounds float, ptr %0, i64 %2
   %g = phi ptr [ %a, %entry ], [ %h, %loop ]
   %h = getelementptr i8, ptr %g, i64 4
   %i = load ptr, ptr %0, align 8
-  %j = phi ptr [ %i, %entry ], [ %a, %loop ]"""
+  %j = phi ptr [ %i, %entry ], [ %a, %loop ]
+  %k = ptrtoint ptr %a to i64
+  %l = add nuw nsw i64 %k, 16
+  %m = inttoptr i64 %l to ptr
+  %n = add i64 ptrtoint (ptr addrspace(3) @s to i64), %x
+  %o = inttoptr i64 %n to ptr addrspace(3)
+  %p = add i64 %k, %n
+  %q = inttoptr i64 %p to ptr
+  %r = inttoptr i64 %x to ptr"""
 
 
 @pytest.mark.parametrize(
@@ -114,6 +122,10 @@ BODY = """  %a = getelementptr inbounds float, ptr %0, i64 %2
         ("%h", Origin("argument", "0")),
         ("%i", None),
         ("%j", None),
+        ("%m", Origin("argument", "0")),
+        ("%o", Origin("global", "s")),
+        ("%q", None),
+        ("%r", None),
         ("inttoptr (i64 16 to ptr)", None),
     ],
 )

@@ -54,9 +54,7 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
         raise PassFailure(forall, "expected a loop that multiplies matrices of f16, bf16 or f32, got one that does not")
     with forall.location:
         if call is not None:
-            most = attention.threads_of(call.call)
-            attention.AttentionKernel(call, Kernel(name, max(DEVICE.warp, min(threads, most)), module, guards)).lower()
-            call.call.function.erase()
+            attention.lower(call, module, name, guards, threads)
         elif found is not None:
             shape = Shape.of(found, threads)
             _ContractKernel(found, shape, Kernel(name, shape.threads, module, guards)).lower()
