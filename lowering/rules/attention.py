@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.device_model import DEVICE
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
@@ -85,15 +84,12 @@ def _used(op: ir.Operation) -> list[ir.Value]:
 
 
 def _call(ctx: Lowering, op: ir.Operation, operands: Operands) -> None:
-    """Calls that tensor cores do, for all results together where a thread has registers for that."""
-    own, numbers = operands.own[0], [r.result_number for r in map(ir.OpResult, _used(op))]
-    most = DEVICE.attention_both // (2 if isinstance(own.element, ir.F32Type) else 1)
-    apart = operands.saved and max(x.shape.shape[3] or 0 for x in operands.own) > most
-    for together in [[number] for number in numbers] if apart else [numbers]:
-        rooms = {number: _room(own, op.results[number]) for number in together}
-        made = lower_to_call(ctx, view_of(op, Attention), operands, rooms)
-        for number, values in zip(together, made, strict=True):
-            ctx.bind(op.results[number], _of_rows(ctx, own, op.results[number], values))
+    """A call that tensor cores do."""
+    own, results = operands.own[0], _used(op)
+    rooms = {ir.OpResult(r).result_number: _room(own, r) for r in results}
+    made = lower_to_call(ctx, view_of(op, Attention), operands, rooms)
+    for result, values in zip(results, made, strict=True):
+        ctx.bind(result, _of_rows(ctx, own, result, values))
 
 
 def _lower(

@@ -59,7 +59,8 @@ def _bit(x: ir.Value, bit: int) -> ir.Value:
 
 def shared_pointer(buffer: ir.Value, elements: Mixed, more: int = 0) -> ir.Value:
     """The pointer so many elements after the start of a buffer in shared memory; `more` is part of an instruction."""
-    return _inttoptr(build.add(build.add(_address(buffer), build.mul(elements, ELEMENT)), ELEMENT * more), 3)
+    size = bit_width(buffer.type.element_type) // 8
+    return _inttoptr(build.add(build.add(_address(buffer), build.mul(elements, size)), size * more), 3)
 
 
 def global_pointer(buffer: ir.Value, elements: Mixed) -> ir.Value:
@@ -93,13 +94,14 @@ def vector_of(values: Sequence[ir.Value]) -> ir.Value:
     return ir.Operation.create("vector.from_elements", results=[kind], operands=list(values)).result
 
 
-def copy(target: ir.Value, source: ir.Value, inside: ir.Value) -> None:
-    """Start an asynchronous copy of 16 bytes, which are 0 where they are not `inside`: nothing is read then."""
+def copy(target: ir.Value, source: ir.Value, inside: ir.Value, size: int = DEVICE.access_bytes) -> None:
+    """Start an asynchronous copy of 4, 8 or 16 bytes, which are 0 where they are not `inside`: nothing is read then."""
     i32 = ir.IntegerType.get_signless(32)
-    given = arith.select(inside, build.constant(i32, DEVICE.access_bytes), build.constant(i32, 0))
+    given = arith.select(inside, build.constant(i32, size), build.constant(i32, 0))
+    past_l1 = "cg" if size == DEVICE.access_bytes else "ca"  # no fewer bytes may go past the first cache
     attributes = {
-        "size": ir.IntegerAttr.get(i32, DEVICE.access_bytes),
-        "modifier": ir.Attribute.parse("#nvvm<load_cache_modifier cg>"),
+        "size": ir.IntegerAttr.get(i32, size),
+        "modifier": ir.Attribute.parse(f"#nvvm<load_cache_modifier {past_l1}>"),
     }
     ir.Operation.create("nvvm.cp.async.shared.global", operands=[target, source, given], attributes=attributes)
 

@@ -6,56 +6,55 @@ of its own, and sums are in the order of what they are of.
 
 from __future__ import annotations
 
-import math
 from itertools import islice
 
-from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
-from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.attention.call import AttentionCall
 from ragged_dialect.lowering.gpu.contract import fragments, splitting
 from ragged_dialect.lowering.gpu.contract.attention.constants import ROWS, number
 from ragged_dialect.lowering.gpu.contract.attention.kernel import AttentionKernel, Meeting, Parts, Place
-
-Saved = list[tuple[ir.Value, ir.Value]]
-"""Of some queries, what their scores are measured from, and their `delta`."""
+from ragged_dialect.lowering.gpu.contract.attention.saved import Saved, SavedTile, of_row
 
 
 class Backward(AttentionKernel):
-    """The kernel of one call. Own rows are queries and upstream rows, or keys and values, and so are the others, the
-    other way round."""
-
-    @staticmethod
-    def blocks_of(call: AttentionCall) -> int:
-        return 1
+    """The kernel of some cotangents. Own rows are queries and upstream rows, or keys and values; the others are what
+    those are not."""
 
     def fits(self, rows: int) -> bool:
-        return rows * max(self.dims) <= DEVICE.attention_derived // splitting.count_of(self.element)
+        return rows <= DEVICE.attention_derived // (2 if splitting.is_split(self.element) else 1)
+
+    def open(self) -> None:
+        self.saved_tile = SavedTile(self.kernel, self.step) if self.call.by_keys else None
+
+    def copy_saved(self, place: Place, meeting: Meeting) -> None:
+        if self.saved_tile is not None:
+            first, end = (build.add(self.firsts[0], row) for row in (meeting.row, place.visible.others))
+            self.saved_tile.copy(meeting.stage, self.thread, self.saved, first, end, meeting.head)
 
     def on_tile(self, place: Place, own: list[list[list[Parts]]]) -> None:
-        of_rows = None if self.call.by_keys else self._of_rows(place)
+        of_rows = [] if self.saved_tile is not None else self._of_rows(place)
 
         def step(meeting: Meeting, state: list[ir.Value]) -> list[ir.Value]:
             """The sums of all blocks after a tile of others."""
-            saved = of_rows or self._of_columns(place, meeting)
+            saved = of_rows if self.saved_tile is None else self.saved_tile.at(meeting.stage, self.right())
             factors = self._factors(place, meeting, own, saved)
             sums = [self._parts(block) for block in self.by_block(state)]
             made = [
                 self.added(self.tiles[result], meeting.stage, self.by_block(factors[result]), [own[k] for own in sums])
-                for k, result in enumerate(self.call.results)
+                for k, result in enumerate(self.results)
             ]
             return [x for block in zip(*made, strict=True) for own in block for x in own]
 
         for block, state in enumerate(self.walk(place, [0.0] * sum(self._sizes), step)):
-            for result, buffer, sums in zip(self.call.results, self.written, self._parts(state), strict=True):
+            for result, buffer, sums in zip(self.results, self.written, self._parts(state), strict=True):
                 scale = number(1.0 if result else self.call.scale)
                 self.store(place, block, buffer, [scale, scale], sums)
 
     @property
     def _sizes(self) -> list[int]:
         """How many sums of each result a thread has of a block: four of every eight columns."""
-        return [self.dims[result] // fragments.N * 4 for result in self.call.results]
+        return [self.dims[result] // fragments.N * 4 for result in self.results]
 
     def _parts(self, state: list[ir.Value]) -> list[list[ir.Value]]:
         """The sums of a block by results."""
@@ -63,17 +62,17 @@ class Backward(AttentionKernel):
         return [list(islice(rest, size)) for size in self._sizes]
 
     def _factors(
-        self, place: Place, meeting: Meeting, own: list[list[list[Parts]]], saved: Saved
+        self, place: Place, meeting: Meeting, own: list[list[list[Parts]]], saved: list[Saved]
     ) -> list[list[ir.Value]]:
         """The cotangents of the scores of a tile, and the weights: what the others are multiplied with."""
         first, second = self.tiles
         scores = self.scaled(self.products(first, meeting.stage, own[0]))
-        seen, bases = self.masked(place, meeting, scores), [base for base, _ in saved]
+        seen, bases = self.masked(place, meeting, scores), [x.base for x in saved]
         weights = [self.power(x, bases[k]) for k, x in zip(self._places(), seen, strict=True)]
-        if self.call.results == (1,):
+        if 0 not in self.results:
             return [[], weights]
         parts = [
-            arith.mulf(weight, arith.subf(x, saved[k][1]))
+            arith.mulf(weight, arith.subf(x, saved[k].delta))
             for k, weight, x in zip(self._places(), weights, self.products(second, meeting.stage, own[1]), strict=True)
         ]
         if self.call.softcap is not None:
@@ -90,26 +89,9 @@ class Backward(AttentionKernel):
             return [k // 4 * 2 + k % 2 for k in range(each)] * self.blocks
         return [2 * block + k // 2 % 2 for block in range(self.blocks) for k in range(each)]
 
-    def _of_rows(self, place: Place) -> Saved:
-        """The saved numbers of the own rows of a thread, those of a block after those of another."""
+    def _of_rows(self, place: Place) -> list[Saved]:
+        """What is known of the own rows of a thread, those of a block after those of another."""
         last = build.sub(place.count, 1)
         rows = [build.add(build.add(place.row, self.first(block)), x) for block in range(self.blocks) for x in ROWS]
-        return [self._saved(build.add(place.before, build.minimum(row, last)), place.head) for row in rows]
-
-    def _of_columns(self, place: Place, meeting: Meeting) -> Saved:
-        """The saved numbers of the others that a thread has scores of: 0 beyond the last one, whose rows are 0 too."""
-        first, end = build.add(meeting.row, self.right()), place.visible.others
-        found: Saved = []
-        for column in [down + k for down in range(0, self.step, fragments.N) for k in (0, 1)]:
-            row = build.add(first, column)
-            inside = build.less(row, end)
-            known = build.add(self.firsts[0], arith.select(inside, row, meeting.row))
-            base, delta = self._saved(known, meeting.head)
-            found.append((arith.select(inside, base, number(0.0)), arith.select(inside, delta, number(0.0))))
-        return found
-
-    def _saved(self, row: ir.Value, head: Mixed) -> tuple[ir.Value, ir.Value]:
-        """What the scores of a query are measured from, nothing where it saw no key, and its `delta`."""
-        lse, delta = (memref.load(x, [row, build.value(head)]) for x in self.saved)
-        none = arith.cmpf(arith.CmpFPredicate.OEQ, lse, number(-math.inf))
-        return arith.select(none, number(0.0), arith.mulf(lse, number(math.log2(math.e)))), delta
+        memory = [build.add(place.before, build.minimum(row, last)) for row in rows]
+        return [of_row(self.saved, row, place.head) for row in memory]

@@ -9,7 +9,6 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
-from ragged_dialect.lowering.attention.call import AttentionCall
 from ragged_dialect.lowering.gpu.contract import splitting
 from ragged_dialect.lowering.gpu.contract.attention.constants import LANES, number
 from ragged_dialect.lowering.gpu.contract.attention.kernel import AttentionKernel, Meeting, Parts, Place
@@ -18,19 +17,13 @@ from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 
 
 class Forward(AttentionKernel):
-    """The kernel of one call. Of each query are kept the maximum of its scores and the sum of the exponentials."""
-
-    @staticmethod
-    def blocks_of(call: AttentionCall) -> int:
-        """Two blocks, where a thread has registers for them."""
-        split = splitting.is_split(call.own[0].type.element_type)
-        most = DEVICE.attention_doubled // (2 if split else 1)
-        return 2 if max(x.type.shape[2] for x in call.others) <= most else 1
+    """The kernel of a call. Of each query are kept the maximum of its scores and the sum of the exponentials."""
 
     def fits(self, rows: int) -> bool:
+        if splitting.is_split(self.element):
+            return rows * max(self.dims) <= DEVICE.attention_split
         is_capped = self.call.softcap is not None and self.blocks > 1
-        capped = DEVICE.attention_capped if is_capped else rows * self.dims[0]
-        return rows * self.dims[0] <= (DEVICE.attention_split if splitting.is_split(self.element) else capped)
+        return not is_capped or rows * self.dims[0] <= DEVICE.attention_capped
 
     def on_tile(self, place: Place, own: list[list[list[Parts]]]) -> None:
         start = [-math.inf] * 2 + [0.0] * (2 + self.dims[1] // 2)

@@ -98,13 +98,36 @@ Step = Callable[[Meeting, list[ir.Value]], list[ir.Value]]
 """What is carried on after a tile of others."""
 
 
-class AttentionKernel(ABC):
-    """The kernel of one call."""
+def kept(call: AttentionCall, results: Sequence[int]) -> int:
+    """The registers that a thread has for 16 own rows, and for what becomes of them, while it goes along the others."""
+    own, sums = ([x.type.shape[2:] for x in buffers] for buffers in (call.own, written(call, results)))
+    parts = splitting.count_of(call.own[0].type.element_type)
+    # 16 rows of a column are a quarter of a register of two numbers, and half of one of sums, for each of 32 lanes.
+    return sum(n * parts for (n,) in own) // 4 + sum(n for shape in sums for n in shape) // 2
 
-    def __init__(self, found: AttentionLoop, kernel: Kernel) -> None:
-        self.found, self.call, self.kernel = found, found.call, kernel
+
+def written(call: AttentionCall, results: Sequence[int]) -> list[ir.Value]:
+    """The buffers of some results."""
+    return [x for result, x in zip(call.results, call.written, strict=True) if result in results]
+
+
+def blocks_of(call: AttentionCall, results: Sequence[int]) -> int:
+    """How many blocks of 16 own rows a warp has: two, where a thread has registers for them."""
+    return 2 if 2 * kept(call, results) <= DEVICE.attention_kept else 1
+
+
+def threads_of(call: AttentionCall, results: Sequence[int]) -> int:
+    """Threads of a block."""
+    return DEVICE.attention_queries // (blocks_of(call, results) * fragments.M) * DEVICE.warp
+
+
+class AttentionKernel(ABC):
+    """The kernel of some results of a call, all of the same rows."""
+
+    def __init__(self, found: AttentionLoop, kernel: Kernel, results: Sequence[int]) -> None:
+        self.found, self.call, self.kernel, self.results = found, found.call, kernel, results
         self.element: ir.Type = self.call.own[0].type.element_type
-        self.blocks = self.blocks_of(self.call)
+        self.blocks = blocks_of(self.call, results)
         self.tile_rows = kernel.threads // DEVICE.warp * self.blocks * fragments.M
         self.dims = [x.type.shape[2] for x in self.call.others]
         scaled = self.call.softcap is None and self.call.scale > 0
@@ -112,23 +135,19 @@ class AttentionKernel(ABC):
         self.step = next(rows for rows in (64, 32, 16) if rows == 16 or self._has_room(rows))
         """Others of a tile: as many as there is room for. With more than 64, a thread has too many scores."""
 
-    @staticmethod
-    @abstractmethod
-    def blocks_of(call: AttentionCall) -> int:
-        """How many blocks of 16 own rows a warp has."""
-
     @abstractmethod
     def fits(self, rows: int) -> bool:
         """Whether a thread has registers for tiles of so many of the others."""
+
+    def open(self) -> None:
+        """Take what else is needed of shared memory."""
 
     @abstractmethod
     def on_tile(self, place: Place, own: list[list[list[Parts]]]) -> None:
         """Work on the tile of a block, given the fragments of its rows in each buffer, block by block."""
 
-    @classmethod
-    def threads_of(cls, call: AttentionCall) -> int:
-        """Threads of a block."""
-        return DEVICE.attention_queries // (cls.blocks_of(call) * fragments.M) * DEVICE.warp
+    def copy_saved(self, place: Place, meeting: Meeting) -> None:
+        """Start to copy what is known of the others."""
 
     def _has_room(self, rows: int) -> bool:
         """Whether shared memory and registers suffice for tiles of so many of the others."""
@@ -146,13 +165,15 @@ class AttentionKernel(ABC):
             heads, (count,) = extent(first, 1), counts_of(found.forall)
             grid = build.mul(at_most(extent(first, 0), count, self.tile_rows), heads)
         with ir.InsertionPoint(kernel.end):
-            used = captured(found, [], list(call.op.operands))
+            outs, rest = written(call, self.results), [x for x in call.op.operands if x not in call.written]
+            used = captured(found, [], [*rest, *outs])
             code = BodyCode(found, {x: kernel.value(x, found.forall) for x in used})
             heads, count = (x if isinstance(x, int) else kernel.scalar(x) for x in (heads, count))
             self.own, self.others, self.saved, self.written = (
-                [code.value(x, {}) for x in buffers] for buffers in (call.own, call.others, call.saved, call.written)
+                [code.value(x, {}) for x in buffers] for buffers in (call.own, call.others, call.saved, outs)
             )
             self.tiles = [Tile(kernel, STAGES, self.step, dim, self.element) for dim in self.dims]
+            self.open()
             self.thread = builder.hardware_id("gpu.thread_id")
             self.lane = arith.remui(self.thread, build.value(DEVICE.warp))
             block = builder.hardware_id("gpu.block_id")
@@ -193,6 +214,7 @@ class AttentionKernel(ABC):
             for tile, x, before in zip(self.tiles, self.others, self.firsts, strict=True):
                 rows = build.add(before, meeting.row), build.add(before, place.visible.others)
                 tile.copy(stage, self.thread, partial(chunk_at, x, *rows, meeting.head))
+            self.copy_saved(place, meeting)
 
         inits = [number(x) for x in start * self.blocks]
         turns = build.mul(tiles, each)
