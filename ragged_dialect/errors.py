@@ -81,6 +81,10 @@ def wrong_answer(message: str, by: object) -> TypeError:
     return error
 
 
+MASKED = "expected an array without a mask, got a masked one (use its filled or compressed)"
+"""Of masked arrays of NumPy, whose masks would be lost."""
+
+
 def told(error: BaseException) -> str:
     """An exception of somebody else's code as a text: its type, and what it says, unless it fails at that."""
     return f"{type(error).__name__}: {said}" if (said := said_by(error)) is not None else type(error).__name__

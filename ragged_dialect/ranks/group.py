@@ -23,7 +23,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from ragged_dialect.errors import ArgumentError, RankError, told
+from ragged_dialect.errors import MASKED, ArgumentError, RankError, told
 from ragged_dialect.host_memory import copied, room
 from ragged_dialect.ranks.engine import TEXT, Bytes, DeviceArray, Engine, Link, Told, wait_until
 from ragged_dialect.ranks.order import Order
@@ -68,6 +68,8 @@ class Group:
     def __init__(self, engine: Engine | None = None, timeout: float = TIMEOUT, link: Link | None = None) -> None:
         if not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"expected a timeout in (0, {_LONGEST:g}] seconds, got {timeout!r}")
+        if engine is not None and not isinstance(engine, Engine):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"expected an engine or None, got {type(engine).__name__}")
         self.engine = engine
         self._order: Order | None = None
         self.link = link
@@ -80,6 +82,10 @@ class Group:
         self.begun: dict[int, Future[object]] = {}
         """What was begun and not taken yet, by number."""
         self._turns = 0
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """ArgumentError: another process is another rank, or none."""
+        raise ArgumentError("expected a group to stay in its process, got one to be pickled or copied")
 
     def __enter__(self) -> Group:
         self._entered.append(_group.set(self))
@@ -159,6 +165,8 @@ class Group:
         """The first `counts[0]` rows to rank 0, the next `counts[1]` to rank 1, and so on: those that came, by rank,
         and how many came from each. Rows are of one size on all ranks. ArgumentError for counts that are not those of
         all rows; RankError."""
+        if isinstance(rows, np.ma.MaskedArray):
+            raise ArgumentError(MASKED)
         try:
             rows = np.asarray(rows)
         except (ValueError, TypeError, RuntimeError) as error:  # of CuPy and torch, and ours
@@ -294,6 +302,8 @@ class Group:
         headers = self._round([self._header(state, what, "", n) for n in sends])
         states = {rank: int(header[0]) for rank, header in headers.items()}
         for rank, other in states.items():
+            if other not in (_WORKS, _LEFT):
+                raise RankError(f"expected to hear from rank {rank} how it does, got {other}")
             if other != state:
                 at = "left the group" if other == _LEFT else "goes on"
                 raise self._failed(f"expected the same program on every rank, got rank {rank}, which {at}")
@@ -303,6 +313,8 @@ class Group:
         if problem:
             raise self._failed(problem)
         for rank, header in verdicts.items():
+            if header[0] not in (_WORKS, _FAILED):
+                raise RankError(f"expected to hear from rank {rank} whether it goes on, got {int(header[0])}")
             if header[0] != _WORKS:
                 raise self._failed(f"rank {rank} refused: {_text_of(header)}")
 

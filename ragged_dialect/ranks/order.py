@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
@@ -19,6 +20,12 @@ class Order:
         self._worker: ThreadPoolExecutor | None = None
         self._own_thread: Thread | None = None
         self._busy = Lock()
+        self._process = os.getpid()
+
+    def _in_this_process(self) -> None:
+        """A process that was forked has none of the threads, and nobody who would end what these were amid."""
+        if self._process != os.getpid():
+            self.__init__()
 
     def begin(self, work: Callable[[], object], name: str) -> Future[object]:
         """Do something while the caller goes on, by a thread with this name."""
@@ -34,6 +41,7 @@ class Order:
             except BaseException as error:
                 done.set_exception(error)
 
+        self._in_this_process()
         self._worker = self._worker or ThreadPoolExecutor(1, name)
         try:
             self._worker.submit(marked)
@@ -48,6 +56,7 @@ class Order:
 
     def settle(self) -> None:
         """Let what was begun end, as it may: it waits for nothing that the caller does."""
+        self._in_this_process()
         last = self._last  # others may settle it, too
         if last is not None and current_thread() is not self._own_thread:
             wait_for([last])
@@ -58,6 +67,7 @@ class Order:
     def turn(self) -> Generator[None]:
         """Of one exchange. ArgumentError amid one of another thread: which of them is the first is not the same on
         every rank, and one would take what the other one is sent."""
+        self._in_this_process()
         if not self._busy.acquire(blocking=False):
             raise ArgumentError("expected exchanges of one thread after the other, got one amid that of another thread")
         try:

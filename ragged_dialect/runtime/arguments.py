@@ -9,13 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import MASKED, ArgumentError
 from ragged_dialect.narrowing import is_array, is_boolean, is_integer, is_list
 from ragged_dialect.runtime.signature import Argument, Array, Group, Part, Signature, scalar_format
 
 Converter: TypeAlias = "Callable[[object], Argument]"
-
-MASKED = "expected an array without a mask, got a masked one (use its filled or compressed)"
 
 
 class MisfitError(Exception):

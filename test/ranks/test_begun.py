@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -298,3 +300,19 @@ def test_ctrl_c_while_a_group_is_left_is_told(amid: str, monkeypatch: pytest.Mon
 
     told = told_to(lambda group: group.rows(np.zeros(2), [1, 1]), stop)
     assert told.startswith("rank 1 failed: ")
+
+
+def test_a_forked_process_begins_anew() -> None:
+    """It has none of the threads that did what was begun before, and ends."""
+    exchange = rg.jit(lambda x, y: (rg.all_to_all(x), (y * 2.0).sum(), rg.all_to_all(y)))
+    x = np.ones((1, 2))
+
+    def work(_: Group) -> int:
+        assert exchange(x, x)[1] == 4
+        child = os.fork()
+        if not child:
+            faulthandler.dump_traceback_later(20, exit=True)
+            os._exit(0 if exchange(x, x)[1] == 4 else 2)
+        return os.waitpid(child, 0)[1]
+
+    assert rg.ranks.run(1, work) == [0]

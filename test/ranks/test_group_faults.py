@@ -62,6 +62,27 @@ def sends_lengths(length: int, to: int | None = None) -> Work:
     return work
 
 
+def garbles(message: int) -> Work:
+    """A header whose first word, how a rank does, is none: of the first or the second round."""
+
+    def work(group: Group) -> None:
+        if group.rank == 1:
+            assert group.engine is not None
+            post, sent = group.engine.post, list[int]()
+
+            def garbled(rank: int, data: Bytes) -> None:
+                sent.append(rank)
+                if len(sent) == message:
+                    data = data.copy()
+                    data.view(np.int64)[0] = 77
+                post(rank, data)
+
+            group.engine.post = garbled  # pyright: ignore[reportAttributeAccessIssue]
+        shuffled(group)
+
+    return work
+
+
 SAID = "expected the same program on every rank, got rank "
 WRONG: list[tuple[Work, str]] = [
     (fails, "rank 1 failed: ValueError: no tokens"),
@@ -73,6 +94,8 @@ WRONG: list[tuple[Work, str]] = [
     (runs_other_ops, "expected rows of one type and shape, by the same op, got others of rank 0"),
     (sends_lengths(-1), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got -1"),
     (sends_lengths(-1, to=0), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got -1"),
+    (garbles(1), "expected to hear from rank 1 how it does, got 77"),
+    (garbles(3), "expected to hear from rank 1 whether it goes on, got 77"),
     (sends_lengths(2**40), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got 1099511627776"),
 ]
 

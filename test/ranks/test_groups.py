@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -75,6 +76,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Group().rows(Untaken(TypeError), [1]), "expected rows, got: of no array"),  # as CuPy
     (lambda: Group().rows(np.arange(3), [2]), "expected 1 counts with sum 3, got [2]"),
     (lambda: Group().rows(np.arange(3), [4, -1]), "expected 1 counts with sum 3, got [4, -1]"),
+    (lambda: Group().rows(np.ma.masked_array([1, 2], [0, 1]), [2]), "expected an array without a mask, got a masked"),
+    (lambda: Group(5), "expected an engine or None, got int"),  # pyright: ignore[reportArgumentType]
+    (lambda: pickle.dumps(Group()), "expected a group to stay in its process, got one to be pickled or copied"),
     (lambda: rg.ranks.mpi(3), "expected a communicator of mpi4py, got int"),
 ]
 

@@ -16,7 +16,9 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.gpu.contract import attention, fragments, splitting
+from ragged_dialect.lowering.gpu.contract import fragments, splitting
+from ragged_dialect.lowering.gpu.contract.attention import schedule as attention
+from ragged_dialect.lowering.gpu.contract.attention.kernel import matched as call_of
 from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction, matched, roles_of
 from ragged_dialect.lowering.gpu.contract.operands import Range, Staged
 from ragged_dialect.lowering.gpu.contract.results import Results
@@ -39,17 +41,17 @@ LEVEL = 32
 
 def fits(forall: ir.Operation) -> bool:
     """Whether a forall does nothing but attention, or multiply matrices and what follows for each element."""
-    return attention.matched(forall) is not None or matched(forall) is not None
+    return call_of(forall) is not None or matched(forall) is not None
 
 
 def concerns(forall: ir.Operation) -> bool:
     """Whether a forall has such a product, or attention."""
-    return attention.matched(forall) is not None or any(map(roles_of, generics_in(forall)))
+    return call_of(forall) is not None or any(map(roles_of, generics_in(forall)))
 
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a kernel and its launch."""
-    call, found = attention.matched(forall), matched(forall)
+    call, found = call_of(forall), matched(forall)
     if call is None and found is None:
         raise PassFailure(forall, "expected a loop that multiplies matrices of f16, bf16 or f32, got one that does not")
     with forall.location:

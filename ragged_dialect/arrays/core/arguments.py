@@ -29,14 +29,15 @@ def integer(op: str, name: str, value: SupportsIndex) -> int:
         found = operator.index(value)
     except TypeError:
         raise ArgumentError(f"{op}: expected an integer for {name}, got {type(value).__name__}") from None
-    check_word(op, found)
+    check_word(op, found, name)
     return found
 
 
-def check_word(op: str, number: object) -> None:
-    """RuntimeCheckError for an integer that 64 bits do not hold."""
+def check_word(op: str, number: object, name: str | None = None) -> None:
+    """RuntimeCheckError for an integer that 64 bits do not hold: of a parameter, or without `name` of an array."""
     if isinstance(number, int) and not -(2**63) <= number < 2**63:
-        raise RuntimeCheckError(f"{op}: expected a number in [-2**63, 2**63), got {_shown(number)} (use a float)")
+        hint = " (use a float)" if name is None else ""
+        raise RuntimeCheckError(f"{op}: expected {name or 'a number'} in [-2**63, 2**63), got {_shown(number)}{hint}")
 
 
 def _shown(number: int) -> str:
@@ -104,7 +105,8 @@ def check_call(
         several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
         for item in value if several else (value,):
             if not _is_a(item, parameter.annotation):
-                check_word(op, item)
+                for number in item if is_tuple(item) else (item,):
+                    check_word(op, number, None if several or _ARRAY[0] in _named(parameter.annotation) else name)
                 place = "" if several else f" for {name}"
                 hint = " (ask with `is`)" if op in ("equal", "not_equal") else ""
                 got = reprlib.repr(item) if is_tuple(item) else type(item).__name__

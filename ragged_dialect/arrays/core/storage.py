@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError, RuntimeCheckError
+from ragged_dialect.errors import MASKED, ArgumentError, DeviceError, RaggedError, RuntimeCheckError
 from ragged_dialect.narrowing import is_array
-from ragged_dialect.runtime.arguments import MASKED
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
 

@@ -109,8 +109,8 @@ def moe(
     elif chunks == 1:
         mine, back = to_owners(own, owned, up.extent(0)).arrived()
         made = back(weights_of.applied(mine))
-    else:
-        made, places = _in_chunks(own, places, weights_of, owned, chunks)
+    else:  # as many as there are experts at most: groups without any are code for nothing
+        made, places = _in_chunks(own, places, weights_of, owned, min(chunks, max(owned)))
     made = ungroup(made, places)
     chosen = reshape(made, dims=(0,), shape=(-1, k))
     found = OPERATIONS["sum"](UFUNCS["multiply"](chosen, unsqueeze(weights, axis=2)), axis=1)
@@ -121,8 +121,8 @@ def moe(
 
 def _check_owned(scored: Tensor, experts: _Experts, owned: tuple[int, ...]) -> None:
     """What experts and ranks there are is what `owned` says. ArgumentError, RuntimeCheckError."""
-    if not owned or not all(type(n) is int and n >= 0 for n in owned):
-        raise ArgumentError(f"moe: expected owned to have integers of 0 and more, one for each rank, got {owned}")
+    if not owned or not all(type(n) is int and 0 <= n < 2**31 for n in owned):
+        raise ArgumentError(f"moe: expected owned to have integers in [0, 2**31), one for each rank, got {owned}")
     with scored.trace.about(f"scores, beside owned {owned}"):
         has_extent((scored, 1), sum(owned), 1)
     held = [(name, known_extent((weights, 0))) for name, weights in experts.named()]

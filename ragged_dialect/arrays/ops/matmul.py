@@ -100,14 +100,14 @@ _GROUPED = {
 }
 
 
-def _grouped(x: Tensor, w: Tensor, mode: str) -> Tensor:
+def _grouped(x: Tensor, w: Tensor, mode: str, names: str = "x and w") -> Tensor:
     """Products of groups. What einsum takes for padding, a dim that is ragged in one of them only, would be a group
     that is cut: LayoutError."""
     (own, other), result = _GROUPED[mode]
     for letter in set(own) & set(other) if (x.ndim, w.ndim) == (len(own), len(other)) else ():
         if (x.layout.letter(own.index(letter)) in RAGGED) != (w.layout.letter(other.index(letter)) in RAGGED):
             raise LayoutError(
-                f"{x.trace.op}: expected x and w that are ragged in the same of the dims {own} and {other}, "
+                f"{x.trace.op}: expected {names} that are ragged in the same of the dims {own} and {other}, "
                 f'got layouts "{x.layout}" and "{w.layout}"'
             )
     return contract(x.trace, [x, w], [own, other], result)
@@ -117,7 +117,7 @@ def _grouped(x: Tensor, w: Tensor, mode: str) -> Tensor:
 def transposed_matmul(x: Tensor, y: Tensor) -> Tensor:
     """X^T Y per component: x [B, L, K] and y [B, L, N] of equal lengths give [B, K, N]; an empty component
     gives 0. LayoutError for elements that are ragged in one of them only, RuntimeCheckError for lengths that differ."""
-    return _grouped(x, y, "contraction")
+    return _grouped(x, y, "contraction", "x and y")
 
 
 @operation("ragged_dot")

@@ -27,6 +27,7 @@ from ragged_dialect.arrays.tracing.leaves import Leaf, beside_ragged, leaf_spec,
 from ragged_dialect.arrays.tracing.plan import stored_key
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.errors import RaggedError
 from ragged_dialect.lazy import cached_property
 
 
@@ -89,7 +90,7 @@ class Operation(Function):
             given = iter(tensors)
             for tensor in tensors:
                 tensor.trace.inside_operation = True
-            return self._body(*(next(given) if there else None for there in present), **parameters)
+            return self._made([next(given) if there else None for there in present], parameters)
 
         parameters = {name: plain(value) for name, value in parameters.items()}
         specs, given = [None if a is None else leaf_spec(a) for a in arguments], [a for a in arguments if a is not None]
@@ -115,9 +116,18 @@ class Operation(Function):
         before, trace.op, trace.inside_operation = trace.op, self.name, True
         try:
             with ir.Location.name(self.name):
-                return self._body(*given, **parameters)
+                return self._made(given, parameters)
         finally:
             trace.op, trace.inside_operation = before, False
+
+    def _made(self, arguments: Sequence[ArrayLike], parameters: Mapping[str, ArrayLike]) -> ArrayLike:
+        """What the body makes. Errors of what it is made of, which know no operation, name this one."""
+        try:
+            return self._body(*arguments, **parameters)
+        except RaggedError as error:
+            if len(error.args) == 1 and str(error).partition(": ")[0] not in OPERATIONS:
+                error.args = (f"{self.name}: {error}",)
+            raise
 
 
 class _Direct(Operation):

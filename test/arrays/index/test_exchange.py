@@ -112,7 +112,8 @@ def test_experts_that_others_do_not_own() -> None:
         (4, 3): "moe: scores, beside owned (4, 3): dim 1: expected extent 7, got 8",
         (5, 3): "moe: up: dim 0: expected extent 5, the experts of rank 0 by owned (5, 3), got 4",
         (2, 2, 4): "moe: expected owned of 2 ranks, got (2, 2, 4)",
-        (9, -1): "moe: expected owned to have integers of 0 and more, one for each rank, got (9, -1)",
+        (9, -1): "moe: expected owned to have integers in [0, 2**31), one for each rank, got (9, -1)",
+        (2**70, 4): f"moe: expected owned in [-2**63, 2**63), got {2**70}",
     }
     for owned, text in cases.items():
         with pytest.raises(rg.RaggedError) as caught:
@@ -133,6 +134,12 @@ def test_chunks_that_are_none(owned: Any, chunks: Any, text: str) -> None:
     x, *all_ = weights()
     with pytest.raises(rg.ArgumentError, match=f"moe: expected {text}"):
         rg.nn.moe(x, x @ all_[0], *all_[1:], k=2, owned=owned, chunks=chunks)
+
+
+def test_no_more_chunks_than_experts() -> None:
+    """Groups without an expert are code that takes long to compile."""
+    many, some = (layer.lower(*weights(), owned=(8,), chunks=chunks).stages["layouts"] for chunks in (50, 8))
+    assert str(many) == str(some)
 
 
 def test_owned_of_other_ranks_than_there_are() -> None:
