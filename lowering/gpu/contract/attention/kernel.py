@@ -90,7 +90,7 @@ class Meeting:
     """A tile of other rows: its stage, their head, and the first one, counted in the component."""
 
     stage: ir.Value
-    head: ir.Value
+    head: Mixed
     row: ir.Value
 
 
