@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
 from ragged_dialect.ir.build import Mixed
@@ -22,7 +24,17 @@ def part(parts: ir.Value, tile: ir.Value) -> ir.Value:
 
 def combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> None:
     """Combine the parts, in their order, into an out, which holds where the reduction starts."""
-    generic([parts], [out], *_loops(out), lambda a: [combiner.apply(a[0], a[1])])
+    over_parts([parts], [], out, lambda a: combiner.apply(a[0], a[1]))
+
+
+def over_parts(
+    parts: Sequence[ir.Value], others: Sequence[ir.Value], out: ir.Value, body: Callable[[list[ir.Value]], ir.Value]
+) -> None:
+    """Put parts together, in their order, into an out: the body gets elements of each of `parts` and of `others`, which
+    are like the out, and what the out holds so far."""
+    (own, kept), kinds = _loops(out)
+    maps = [*[own] * len(parts), *[kept] * (len(others) + 1)]
+    generic([*parts, *others], [out], maps, kinds, lambda a: [body(a)])
 
 
 def starts(combiner: Combiner, parts: ir.Value, out: ir.Value) -> None:

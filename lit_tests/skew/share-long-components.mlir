@@ -226,3 +226,121 @@ func.func @scan(%offsets: memref<?xi64>, %x: memref<?x4xf32>, %y: memref<?x4xf32
   }
   return
 }
+
+// -----
+
+// Squares of differences from a mean are added up from the mean of each part, while its rows are in the cache: the rows
+// are gone through once. Where the squares are of something else than what the mean is of, twice.
+
+#rows = affine_map<(r) -> (r)>
+#none = affine_map<(r) -> ()>
+#one = affine_map<() -> ()>
+
+// CHECK-LABEL: func.func @squares
+// CHECK: scf.forall
+// CHECK: scf.if
+// CHECK:   %[[TILES:.*]] = arith.divui %{{.*}}, %c16384
+// CHECK-COUNT-3: memref.alloc(%[[TILES]])
+// CHECK:   %[[MEANS:.*]] = memref.alloc(%[[TILES]])
+// CHECK:   scf.forall (%[[T:.*]]) in (%[[TILES]]) {
+// CHECK:     linalg.generic {{.*}} iterator_types = ["reduction"]}
+// CHECK:     %[[OWN:.*]] = memref.subview %[[MEANS]][%[[T]]]
+// CHECK:     linalg.generic {{.*}} iterator_types = []} {{.*}} outs(%[[OWN]]
+// CHECK:     linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%{{.*}}, %[[OWN]]
+// CHECK:   linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%{{.*}}, %{{.*}}, %[[MEANS]], %{{.*}}
+// CHECK:     linalg.index 0
+// CHECK-NOT: scf.forall
+// CHECK: return
+
+// CHECK-LABEL: func.func @other_squares
+// CHECK: scf.forall
+// CHECK: scf.if
+// CHECK:   scf.forall
+// CHECK:   scf.forall
+// CHECK: return
+func.func @squares(%offsets: memref<?xi64>, %x: memref<?xf32>, %squares: memref<?xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %rows = memref.subview %x[%low] [%length] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %sum = memref.alloc() : memref<f32>
+    %count = memref.alloc() : memref<f32>
+    %mean = memref.alloc() : memref<f32>
+    linalg.fill ins(%zero : f32) outs(%sum : memref<f32>)
+    linalg.fill ins(%zero : f32) outs(%count : memref<f32>)
+    linalg.generic {indexing_maps = [#rows, #none, #none], iterator_types = ["reduction"]}
+        ins(%rows : memref<?xf32, strided<[1], offset: ?>>) outs(%sum, %count : memref<f32>, memref<f32>) {
+    ^bb0(%a: f32, %s: f32, %c: f32):
+      %one = arith.constant 1.0 : f32
+      %0 = arith.addf %s, %a : f32
+      %1 = arith.addf %c, %one : f32
+      linalg.yield %0, %1 : f32, f32
+    }
+    linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = []}
+        ins(%sum, %count : memref<f32>, memref<f32>) outs(%mean : memref<f32>) {
+    ^bb0(%s: f32, %c: f32, %out: f32):
+      %0 = arith.divf %s, %c : f32
+      linalg.yield %0 : f32
+    }
+    %q = memref.subview %squares[%b] [1] [1] : memref<?xf32> to memref<f32, strided<[], offset: ?>>
+    linalg.generic {indexing_maps = [#rows, #none, #none], iterator_types = ["reduction"]}
+        ins(%rows, %mean : memref<?xf32, strided<[1], offset: ?>>, memref<f32>) outs(%q : memref<f32, strided<[], offset: ?>>) {
+    ^bb0(%a: f32, %m: f32, %acc: f32):
+      %0 = arith.subf %a, %m : f32
+      %1 = arith.mulf %0, %0 : f32
+      %2 = arith.addf %acc, %1 : f32
+      linalg.yield %2 : f32
+    }
+  }
+  return
+}
+
+func.func @other_squares(%offsets: memref<?xi64>, %x: memref<?xf32>, %squares: memref<?xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %rows = memref.subview %x[%low] [%length] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %sum = memref.alloc() : memref<f32>
+    %count = memref.alloc() : memref<f32>
+    %mean = memref.alloc() : memref<f32>
+    linalg.fill ins(%zero : f32) outs(%sum : memref<f32>)
+    linalg.fill ins(%zero : f32) outs(%count : memref<f32>)
+    linalg.generic {indexing_maps = [#rows, #none, #none], iterator_types = ["reduction"]}
+        ins(%rows : memref<?xf32, strided<[1], offset: ?>>) outs(%sum, %count : memref<f32>, memref<f32>) {
+    ^bb0(%a: f32, %s: f32, %c: f32):
+      %one = arith.constant 1.0 : f32
+      %0 = arith.addf %s, %a : f32
+      %1 = arith.addf %c, %one : f32
+      linalg.yield %0, %1 : f32, f32
+    }
+    linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = []}
+        ins(%sum, %count : memref<f32>, memref<f32>) outs(%mean : memref<f32>) {
+    ^bb0(%s: f32, %c: f32, %out: f32):
+      %0 = arith.divf %s, %c : f32
+      linalg.yield %0 : f32
+    }
+    %q = memref.subview %squares[%b] [1] [1] : memref<?xf32> to memref<f32, strided<[], offset: ?>>
+    linalg.generic {indexing_maps = [#rows, #none, #none], iterator_types = ["reduction"]}
+        ins(%rows, %mean : memref<?xf32, strided<[1], offset: ?>>, memref<f32>) outs(%q : memref<f32, strided<[], offset: ?>>) {
+    ^bb0(%a: f32, %m: f32, %acc: f32):
+      %g = arith.mulf %a, %a : f32
+      %0 = arith.subf %g, %m : f32
+      %1 = arith.mulf %0, %0 : f32
+      %2 = arith.addf %acc, %1 : f32
+      linalg.yield %2 : f32
+    }
+  }
+  return
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
@@ -64,20 +64,28 @@ class Parts:
     def share(self, length: ir.Value, elements: int) -> None:
         """Replace the op by one for each part of the rows, and one that combines what is left of them. A scan is done
         after that, part by part, each from what is left of those before it."""
-        dims = [plain_dim(map_, self.loop) for map_ in indexing_maps(self.op)]
-        places = zip(self.op.operands, dims, strict=True)
-        rows = max(1, elements // max(inner_size(x, dim or 0) for x, dim in places if dim != -1))
+        rows = self.rows_of(elements)
         with ir.InsertionPoint(self.op), self.op.location:
             tiles = build.ceildiv(length, rows)
             rooms = self.rooms(tiles)
-            self._tile(tiles, rows, length, rooms, scan=False)
+            self.each(tiles, rows, length, rooms)
             if self.runs:
                 for number, combiner in self.combiners.items():
                     starts(combiner, rooms[number], self.op.operands[number])
-                self._tile(tiles, rows, length, rooms, scan=True)
+                self.each(tiles, rows, length, rooms, scan=True)
             else:
                 self.combine(rooms)
         self.op.erase()
+
+    def rows_of(self, elements: int) -> int:
+        """Rows of a part, which has so many elements of the widest operand."""
+        places = zip(self.op.operands, self._dims, strict=True)
+        return max(1, elements // max(inner_size(x, dim or 0) for x, dim in places if dim != -1))
+
+    @property
+    def _dims(self) -> list[int | None]:
+        """Which dim of each operand rows are along: -1 where none is."""
+        return [plain_dim(map_, self.loop) for map_ in indexing_maps(self.op)]
 
     def rooms(self, tiles: Mixed) -> dict[int, ir.Value]:
         """Room for what is left of as many parts, by the numbers of the outs."""
@@ -119,19 +127,25 @@ class Parts:
             for number, room in rooms.items():
                 shapes.copy(operands[number], part(room, tile))
 
-    def _tile(self, tiles: Mixed, rows: int, length: ir.Value, rooms: dict[int, ir.Value], *, scan: bool) -> None:
-        """A forall over parts of rows."""
+    def cut(self, low: Mixed, size: Mixed) -> list[ir.Value]:
+        """The operands, of which only some rows are left."""
+        places = zip(self.op.operands, self._dims, strict=True)
+        return [x if dim is None or dim < 0 else range_view(x, dim, low, size) for x, dim in places]
+
+    def each(
+        self, tiles: Mixed, rows: int, length: ir.Value, rooms: dict[int, ir.Value], *, scan: bool = False,
+        then: Callable[[ir.Value, Mixed, Mixed], None] | None = None,
+    ) -> None:  # fmt: skip
+        """A forall over parts of rows, which does `then` something with each: its number, its first row and how many it
+        has."""
         forall = forall_over(tiles)
         with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
             tile = forall.regions[0].blocks[0].arguments[0]
             low = build.mul(tile, rows)
             size = build.minimum(rows, build.sub(length, low))
-            dims = [plain_dim(map_, self.loop) for map_ in indexing_maps(self.op)]
-            operands = [
-                x if number in rooms or dim is None or dim < 0 else range_view(x, dim, low, size)
-                for number, (x, dim) in enumerate(zip(self.op.operands, dims, strict=True))
-            ]
-            self.one(tile, low, operands, rooms, scan=scan)
+            self.one(tile, low, self.cut(low, size), rooms, scan=scan)
+            if then is not None:
+                then(tile, low, size)
 
 
 def count_from(op: ir.Operation, low: ir.Value, loop: int = 0) -> None:

@@ -20,6 +20,7 @@ from ragged_dialect.lowering.skew.parts import Parts
 from ragged_dialect.lowering.skew.places import Places
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut
 from ragged_dialect.lowering.skew.runtime import REFUSE
+from ragged_dialect.lowering.skew.squares import Squares
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _PARTS = 8
@@ -45,7 +46,8 @@ class ShareLongComponents(RaggedPass):
     ```
 
     Maps become loops over chunks of rows, which threads share, in `convert-ragged-forall-to-loops`. Scans are done part
-    by part, each from what the parts before it come to, after these have been reduced. Which components are long
+    by part, each from what the parts before it come to, after these have been reduced. Squares of differences from a
+    mean, as a variance has, are added up with the rows that the mean is of (`squares.py`). Which components are long
     depends on the data alone, so results do not depend on the number of threads: those that have more than one row in
     16 of all, and more than `elements` of the widest of their buffers. Foralls stay as they are whose body has
     loops or branches of its own, or a reduction whose parts cannot be combined, and those whose lengths do not come
@@ -168,8 +170,13 @@ class _Components:
             for op in body:
                 clone(op, known)
         length = known[self.length]
-        for op in list(end.block.operations)[:-1]:
-            found = Parts.of(op.operation, length)
+        left = [op.operation for op in list(end.block.operations)[:-1]]
+        for op in reversed(left):
+            both = Squares.of(op, length) if op in left else None
+            if both is not None and both.sums.op in left:
+                left = [other for other in left if other not in (both.sums.op, both.squares.op)]
+                both.share(length, elements // _PARTS)
+        for found in [Parts.of(op, length) for op in left]:
             if found is not None:
                 found.share(length, elements // _PARTS)
         with ir.InsertionPoint.at_block_begin(target), self.forall.location:

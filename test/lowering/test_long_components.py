@@ -89,6 +89,28 @@ def test_equal_to_a_loop(structure: str, name: str, inner: tuple[int, ...]) -> N
     np.testing.assert_allclose(found, loop(name, values, lengths), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("inner", [(), (3,)], ids=str)
+def test_squares_of_parts_with_means_far_apart(inner: tuple[int, ...], dtype: str) -> None:
+    """Each part is centered by itself, and its mean may be far from that of all."""
+    lengths = [5, 2 * LEAST, 0, LEAST + 3]
+    rows = sum(lengths)
+    values = (np.linspace(900.0, 1100.0, rows) + np.random.default_rng(3).standard_normal(rows)).astype(dtype)
+    values = np.ascontiguousarray(np.broadcast_to(values[(...,) + (None,) * len(inner)], (rows, *inner)))
+    got = rg.from_lengths(values, np.array(lengths)).var(1)
+    expected = loop("var", values, lengths)
+    np.testing.assert_allclose(got, expected, rtol={"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}[dtype])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_squares_of_what_is_no_number(value: float) -> None:
+    values = np.ones((LEAST + 5, 2), np.float32)
+    values[LEAST // 2, 1] = value
+    with np.errstate(invalid="ignore"):
+        found = rg.from_lengths(values, np.array([LEAST + 5])).var(1)
+    np.testing.assert_array_equal(found, [[0.0, np.nan]])
+
+
 BITS = """
 import hashlib
 from test_long_components import FUNCTIONS, STRUCTURES, values_of
