@@ -17,6 +17,11 @@ _SHARED = 128
 CHUNK = 16384
 """Elements of a chunk, of the widest buffer: what several ops need of them stays in an L2 cache of 256 KiB."""
 
+_PASSES, _FEWER = 3, 16
+"""Ops that go through the rows of a chunk, from which on it has so much fewer elements: it stays in the first cache, and
+what it is of is asked for while the one before is computed with. On an AMD EPYC (Zen 5) layer norms take 0.7 of the time
+so (float32, 64 features), softmaxes of rows 0.85. Two passes win nothing, one loses a third."""
+
 
 @dataclass
 class RowGroup:
@@ -83,7 +88,8 @@ class RowGroup:
     @property
     def rows(self) -> int:
         """The rows of a chunk: those of about so many elements of the widest buffer."""
-        rows = (self.mapping.tile or self.chunk) // self.width
+        often = sum(op.width == self.width for op in self.ops.values()) >= _PASSES
+        rows = (self.mapping.tile or (self.chunk // _FEWER if often else self.chunk)) // self.width
         least = [op.least for op in self.ops.values()]
         return max(rows, 1, _SHARED if self.is_product and self.mapping.tile is None else 1, *least)
 
