@@ -100,10 +100,9 @@ Step = Callable[[Meeting, list[ir.Value]], list[ir.Value]]
 
 def kept(call: AttentionCall, results: Sequence[int]) -> int:
     """The registers that a thread has for 16 own rows, and for what becomes of them, while it goes along the others."""
-    own, sums = ([x.type.shape[2:] for x in buffers] for buffers in (call.own, written(call, results)))
-    parts = splitting.count_of(call.own[0].type.element_type)
-    # 16 rows of a column are a quarter of a register of two numbers, and half of one of sums, for each of 32 lanes.
-    return sum(n * parts for (n,) in own) // 4 + sum(n for shape in sums for n in shape) // 2
+    own, sums = (sum(n for x in buffers for n in x.type.shape[2:]) for buffers in (call.own, written(call, results)))
+    # Of 16 rows of a column each of 32 lanes has half a number: a quarter of a register of two, or half a sum.
+    return own * splitting.count_of(call.own[0].type.element_type) // 4 + sums // 2
 
 
 def written(call: AttentionCall, results: Sequence[int]) -> list[ir.Value]:
@@ -196,28 +195,23 @@ class AttentionKernel(ABC):
         end = build.minimum(build.add(place.row, self.tile_rows), place.count)
         low, high = place.visible.seen(place.row, end)
         tiles = build.ceildiv(build.maximum(build.sub(high, low), 0), self.step)
-        own, others = (extent(x, 1) for x in (self.own[0], self.others[0]))
-        each: Mixed = build.divide(others, own) if self.call.by_keys else 1
-        first = (
-            build.mul(place.head, each) if self.call.by_keys else build.divide(place.head, build.divide(own, others))
-        )
+        each, first = self._heads(place)
 
-        def met(stage: ir.Value, number: ir.Value) -> Meeting:
-            head, tile = build.value(first), number
+        def met(stage: ir.Value, turn: ir.Value) -> Meeting:
+            head, tile = first, turn
             if each != 1:
                 size = build.value(build.maximum(tiles, 1))
-                head, tile = build.add(first, arith.divui(number, size)), arith.remui(number, size)
+                head, tile = build.add(first, arith.divui(turn, size)), arith.remui(turn, size)
             return Meeting(stage, head, build.add(low, build.mul(tile, self.step)))
 
-        def copy(stage: ir.Value, number: ir.Value) -> None:
-            meeting = met(stage, number)
+        def copy(stage: ir.Value, turn: ir.Value) -> None:
+            meeting = met(stage, turn)
             for tile, x, before in zip(self.tiles, self.others, self.firsts, strict=True):
                 rows = build.add(before, meeting.row), build.add(before, place.visible.others)
                 tile.copy(stage, self.thread, partial(chunk_at, x, *rows, meeting.head))
             self.copy_saved(place, meeting)
 
-        inits = [number(x) for x in start * self.blocks]
-        turns = build.mul(tiles, each)
+        inits, turns = [number(x) for x in start * self.blocks], build.mul(tiles, each)
         return self.by_block(in_stages(STAGES, turns, inits, copy, lambda s, n, state: step(met(s, n), state)))
 
     def _heads(self, place: Place) -> tuple[Mixed, Mixed]:
