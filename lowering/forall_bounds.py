@@ -32,11 +32,14 @@ def counts_of(forall: ir.Operation) -> list[Mixed]:
     return [next(values) if s == DYNAMIC else s for s in forall.attributes["staticUpperBound"]]
 
 
-def forall_over(count: Mixed) -> ir.Operation:
-    """An empty `scf.forall` from 0 to count, without outs."""
+def forall_over(count: Mixed, stays: bool = False) -> ir.Operation:
+    """An empty `scf.forall` from 0 to count, without outs. Where it does not have to stay, the canonicalizer has the
+    body of a single iteration in its place."""
     forall = ir.Operation.create("scf.forall", operands=dynamic([count]), attributes=attributes([count], 0), regions=1)
     block = forall.regions[0].blocks.append(build.index_type())
     with ir.InsertionPoint(block):
         terminator = ir.Operation.create("scf.forall.in_parallel", regions=1)
         terminator.regions[0].blocks.append()
+    if stays:
+        forall.attributes["mapping"] = ir.ArrayAttr.get([ir.Attribute.parse("#gpu.block<x>")])
     return forall

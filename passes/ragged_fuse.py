@@ -14,7 +14,7 @@ from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.loop_nest import FusedNest, Operand, inline, join, write
 from ragged_dialect.passes.structure_keys import structural_source
 from ragged_dialect.segments import segments
-from ragged_dialect.types import is_ragged, shape_of
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 _STRUCTURAL = frozenset(f"ragged.{name}" for name in ("assert_conform", "empty", "lengths", "max_length", "total")) | {
     "tensor.dim"
@@ -256,7 +256,7 @@ def _moves_less(nest: FusedNest, value: ir.Value, users: int) -> bool:
 
 
 def _bits(value: ir.Value) -> int:
-    return bit_width(ir.ShapedType(value.type).element_type)
+    return bit_width(ir.ShapedType(value.type).element_type if is_tensor(value.type) else value.type)
 
 
 def _use_source(op: ir.Operation, sources: dict[ir.Value, ir.Value]) -> None:

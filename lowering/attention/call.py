@@ -145,7 +145,7 @@ def lower_to_call(ctx: Lowering, op: Attention, operands: Operands, rooms: Mappi
     ctx.close()
     written = [room(*sizes) for sizes in rooms.values()]
     segments = [[buffer_of(x.values) for x in read] for read in (own, others, saved)] + [written]
-    forall = forall_over(own[0].extent(0))
+    forall = forall_over(own[0].extent(0), stays=True)
     block = forall.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_terminator(block), ctx.scope():
         low, count = own[0].component(1, block.arguments[0])

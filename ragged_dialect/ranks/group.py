@@ -10,6 +10,7 @@ without a word is what the engine notices, or the timeout.
 from __future__ import annotations
 
 import operator
+import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
@@ -77,6 +78,7 @@ class Group:
         self._timeout = timeout
         if engine is not None:
             self.rank, self.size, self._order = engine.rank, engine.size, engine.order
+        self._process = os.getpid()
         self._count = 0
         self._entered: list[Token[Group]] = []
         self.begun: dict[int, Future[object]] = {}
@@ -94,7 +96,7 @@ class Group:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         token = self._entered.pop()
         try:
-            if self._entered:
+            if self._entered or self._is_forked:
                 return
             if error is None or isinstance(error, Exception):  # Ctrl-C does not wait for other ranks
                 self._settle()
@@ -124,8 +126,13 @@ class Group:
             raise
         self._tell(text)
 
+    @property
+    def _is_forked(self) -> bool:
+        """Whether this process is no rank, but was forked of one: what it sent others would take for that one's."""
+        return self.size > 1 and self._process != os.getpid()
+
     def _tell(self, text: str) -> None:
-        if self.engine is None:
+        if self.engine is None or self._is_forked:
             return
         text = f"rank {self.rank} failed: {text}"
         notice = text.encode(errors="replace")[:TEXT]
@@ -245,6 +252,8 @@ class Group:
 
     def _begin(self, ranks: int) -> None:
         """Of an exchange, what no other rank needs to know."""
+        if self._is_forked:
+            raise RankError("expected the process that is the rank, got one that was forked of it")
         self._settle()
         if self.engine is not None and self.engine.failure:
             raise RankError(f"expected a group that works, got one that failed before: {self.engine.failure}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from support.attention_derivatives import VISIBLE, arguments, assert_near, operands, text_of
 from support.schedules import schedules_of
-from support.targets import compile_for, ptx_target
+from support.targets import compile_for, on_host, ptx_target
 
+import ragged_dialect as rg
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
@@ -51,6 +53,51 @@ def test_softcap(op: str, element: str, target: str) -> None:
 @pytest.mark.parametrize("op", OPS)
 def test_head_dims(op: str, element: str, dims: tuple[int, int], target: str) -> None:
     assert_derived(op, element, (2, 2), dims, "causal_end", None, target)
+
+
+@pytest.mark.parametrize("target", ["emulator", GPU])
+def test_one_component_that_is_known(target: str) -> None:
+    """The loop over components stays."""
+    x = rg.from_lengths(np.random.default_rng(0).standard_normal((9, 2, 16)).astype(np.float16), [4, 0, 5])
+
+    def loss(x: Any) -> Any:
+        return (rg.attention(x[[0]], x[[0]], x[[0]]).astype("float32") ** 2.0).sum()
+
+    found, wanted = (rg.jit(rg.grad(loss), target=one)(x) for one in (target, "cpu"))
+    np.testing.assert_allclose(on_host(found.values).astype(float), wanted.values.astype(float), atol=8e-3)
+
+
+def test_cotangents_of_scores_that_f16_does_not_hold() -> None:
+    """Where the result fits."""
+    rng, offsets, (dim, scale) = np.random.default_rng(0), np.array([0, 4]), (64, 1 / 64)
+    q = rng.standard_normal((4, 1, dim))
+    k, v, up = (
+        q * 0 + 0.02 * rng.standard_normal(q.shape),
+        100 * rng.standard_normal(q.shape),
+        1000 * rng.standard_normal(q.shape),
+    )
+    scores = q[:, 0] @ k[:, 0].T * scale
+    lse = np.log(np.exp(scores).sum(1))
+    weights, products = np.exp(scores - lse[:, None]), up[:, 0] @ v[:, 0].T
+    delta = (weights * products).sum(1)
+    assert np.abs(weights * (products - delta[:, None])).max() > 65504
+    half = [x.astype(np.float16) for x in (q, k, v)]
+    sums = [x[:, None].astype(np.float32) for x in (lse, delta)]
+    given = [(x, offsets) for x in (*half, sums[0], up.astype(np.float16), sums[1])]
+    text = text_of(OPS[0], "f16", (1, 1), (dim, dim), "all", None).replace("scale = 0.25", f"scale = {scale}")
+    found, wanted = (compile_for(target)(text)(*given)[0].astype(float) for target in ("emulator", "cpu"))
+    np.testing.assert_allclose(found, wanted, atol=3e-3 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("scale", ["1.0e-46", "1.0e-100", "-1.0e-46", "0.0"])
+def test_scales_that_are_no_normal_numbers(scale: str) -> None:
+    given, _ = arguments("f16", (2, 1), (16, 16), "causal", None)
+    for op in OPS:
+        text = text_of(op, "f16", (2, 1), (16, 16), "causal", None).replace("scale = 0.25", f"scale = {scale}")
+        found, wanted = (compile_for(target)(text)(*operands(op, given)) for target in ("emulator", "cpu"))
+        pairs = zip(found, wanted, strict=True) if op == OPS[1] else [(found, wanted)]
+        for (made, _), (expected, _) in pairs:
+            np.testing.assert_allclose(made.astype(float), expected.astype(float), atol=2e-2)
 
 
 def test_what_fits() -> None:

@@ -316,3 +316,21 @@ def test_a_forked_process_begins_anew() -> None:
         return os.waitpid(child, 0)[1]
 
     assert rg.ranks.run(1, work) == [0]
+
+
+def test_a_process_forked_of_a_rank_is_none() -> None:
+    """What it sent others would take for that rank's; the rank goes on."""
+
+    def work(group: Group) -> tuple[int, list[int]]:
+        group.rows(np.zeros(2), [1, 1])
+        child = os.fork() if group.rank else -1
+        if not child:
+            try:
+                group.rows(np.zeros(2), [1, 1])
+            except rg.RankError as error:
+                os._exit(3 if "expected the process that is the rank" in str(error) else 4)
+            os._exit(5)
+        left = os.waitpid(child, 0)[1] if group.rank else 0
+        return os.waitstatus_to_exitcode(left), group.rows(np.arange(2) + group.rank, [1, 1])[0].tolist()
+
+    assert rg.ranks.run(2, work) == [(0, [0, 1]), (3, [1, 2])]

@@ -90,9 +90,7 @@ def _gather(run: list[GenericOp]) -> None:
 
 def _forall(count: Mixed) -> tuple[ir.Value, ir.Operation]:
     """The number of an iteration, and the end of the body."""
-    forall = forall_over(count)
-    # Without it the canonicalizer takes what is in a forall of one iteration out again.
-    forall.attributes["mapping"] = ir.ArrayAttr.get([ir.Attribute.parse("#gpu.block<x>")])
+    forall = forall_over(count, stays=True)
     block = forall.regions[0].blocks[0]
     return block.arguments[0], list(block.operations)[-1].operation
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
+from ragged_dialect.arrays.index.dims import AxisArgument, dims_of, insert_ones
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.index.levels import merge
 from ragged_dialect.arrays.ops.reduce import finish, reduce, source
@@ -38,6 +38,8 @@ def _arg(name: str, ufunc: str, sign: int) -> Operation:
         dims = dims_of(whole, axis)
         if axis == ():
             raise AxisError(f"{x.trace.op}: expected at least one axis, got ()")
+        if not whole.ndim:  # a number is the largest of its elements, the first one
+            whole, dims, keepdims = insert_ones(whole, [0]), frozenset({0}), False
         x, dim = joined(whole, dims) if dims else (whole, 0)
         found = grouped(x, frozenset({dim}))
         beside = [found.indices(dim)] if found.moves else []

@@ -36,7 +36,9 @@ def _concat(*arrays: Tensor, axis: int) -> Tensor:
     dim = dim_of(first, axis)
     for other in given[1:]:
         if other.layout != first.layout:
-            raise LayoutError(f'concat: expected arrays of one layout, got "{first.layout}" and "{other.layout}"')
+            raise LayoutError(
+                f'{first.trace.op}: expected arrays of one layout, got "{first.layout}" and "{other.layout}"'
+            )
         _check_pair(first, other, dim)
     if first.is_dense and len(given) == 1:
         return first
@@ -99,6 +101,9 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
     if not arrays:
         raise ArgumentError("stack: expected at least one array, got none")
     dim = checked_axis("stack", axis, arrays[0].ndim + 1)
+    for x in arrays[1:]:
+        if x.ndim != arrays[0].ndim:
+            raise LayoutError(f"stack: expected arrays of one rank, got {arrays[0].ndim} and {x.ndim}")
     return _concat(*(insert_ones(contiguous(x), [dim]) for x in arrays), axis=dim)
 
 

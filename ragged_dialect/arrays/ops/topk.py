@@ -21,6 +21,9 @@ from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.types import dense_type
 
+_MOST = 2**31 - 1
+"""Larger than any row, and small enough for the type of a buffer to have it beside other extents."""
+
 
 @operation("top_k")
 def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
@@ -40,8 +43,10 @@ def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
         raise ArgumentError(f"{x.trace.op}: expected k of at least 1, got {count}")
     extent = axis_.extent
     if extent is not None and extent < count:
-        raise RuntimeCheckError(f"{x.trace.op} of k = {count}: level {dim}: expected at least {count}, got {extent}")
-    builders.assert_valid([build.value(x.extent(dim))], "at_least", f"{x.trace.op} of k = {count}", dim, factor=count)
+        raise RuntimeCheckError(f"{x.trace.op}: k = {count}: level {dim}: expected at least {count}, got {extent}")
+    if count > _MOST:
+        raise ArgumentError(f"{x.trace.op}: expected k of at most {_MOST}, got {count}")
+    builders.assert_valid([build.value(x.extent(dim))], "at_least", f"{x.trace.op}: k = {count}", dim, factor=count)
     indices = _indices(x, number, dim, count)
     return _taken(x, number, indices), indices
 

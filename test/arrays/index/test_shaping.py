@@ -304,6 +304,8 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.concat([np.ones((4, 1)), x], axis=1), rg.LayoutError, 'expected arrays of one layout, got "d|d" and'),
     (lambda x: rg.concat(x, x), TypeError, "concat: expected a list of arrays, got RaggedArray"),
     (lambda x: rg.stack(x), TypeError, "stack: expected a list of arrays, got RaggedArray"),
+    (lambda x: rg.stack([x, np.arange(3)], axis=-1), ValueError, "stack: expected arrays of one rank, got 3 and 1"),
+    (lambda x: rg.stack([x, 2.0]), ValueError, "stack: expected arrays of one rank, got 3 and 0"),
     (lambda x: rg.stack([]), TypeError, "stack: expected at least one array, got none"),
     (lambda x: rg.jit(lambda a: rg.chunk(a, 2))(x), rg.LayoutError,
      "chunk: expected an extent that is known when the function is traced, got dim 0"),

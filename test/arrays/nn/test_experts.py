@@ -149,7 +149,7 @@ REFUSED: list[Refusal] = [
         rg.LayoutError,
         'moe: expected scores of the structure of the tokens, "dr|d", got "drr|',
     ),
-    (lambda x: rg.nn.moe(*x, k=4), rg.RuntimeCheckError, "moe of k = 4: level 1: expected at least 4, got 3"),
+    (lambda x: rg.nn.moe(*x, k=4), rg.RuntimeCheckError, "moe: k = 4: level 1: expected at least 4, got 3"),
     (lambda x: rg.nn.moe(*x, k=True), rg.ArgumentError, "moe: expected an integer for k, got bool"),
     (lambda x: rg.nn.moe(*x, k=2**63), rg.RuntimeCheckError, "moe: expected k in [-2**63, 2**63), got 922"),
     (lambda x: rg.nn.moe(*x, k=0), rg.ArgumentError, "moe: expected k of at least 1, got 0"),

@@ -68,6 +68,12 @@ def test_empty_components() -> None:
     assert (x.argmax(1).tolist(), x.argmin(1).tolist()) == ([-1, 2], [-1, 0])
 
 
+def test_arg_reductions_and_logsumexp_of_a_number() -> None:
+    for name in ("argmax", "argmin"):
+        assert rg.jit(lambda x, name=name: getattr(x, name)())(np.array(2.0)) == 0
+    assert rg.logsumexp(2.5) == rg.logsumexp(np.array(2.5)) == 2.5
+
+
 def test_arg_reductions_take_the_first() -> None:
     rows = [[1.0, 3, 3], [2], [np.nan, 5, np.nan], [-np.inf, -np.inf], [4, np.nan, 9]]
     x = rg.ragged(rows)

@@ -76,8 +76,9 @@ def test_the_gradient_goes_where_the_values_are_from() -> None:
 
 
 REFUSED: list[Refusal] = [
-    (lambda: rg.top_k(X, 8), rg.RuntimeCheckError, "top_k of k = 8: level 1: expected at least 8, got 7"),
+    (lambda: rg.top_k(X, 8), rg.RuntimeCheckError, "top_k: k = 8: level 1: expected at least 8, got 7"),
     (lambda: rg.top_k(X, 2**62), rg.RuntimeCheckError, f"level 1: expected at least {2**62}, got 7"),
+    (lambda: rg.top_k(X[0], 2**62 + 3), rg.ArgumentError, "top_k: expected k of at most 2147483647, got 461"),
     (lambda: rg.top_k(X, 0), rg.ArgumentError, "top_k: expected k of at least 1, got 0"),
     (lambda: rg.top_k(X, True), rg.ArgumentError, "top_k: expected an integer for k, got bool"),
     (lambda: rg.top_k(X, 1.5), rg.ArgumentError, "top_k: expected an integer for k, got float"),

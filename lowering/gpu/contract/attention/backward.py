@@ -47,9 +47,8 @@ class Backward(AttentionKernel):
             return [x for block in zip(*made, strict=True) for own in block for x in own]
 
         for block, state in enumerate(self.walk(place, [0.0] * sum(self._sizes), step)):
-            for result, buffer, sums in zip(self.results, self.written, self._parts(state), strict=True):
-                scale = number(1.0 if result else self.call.scale)
-                self.store(place, block, buffer, [scale, scale], sums)
+            for buffer, sums in zip(self.written, self._parts(state), strict=True):
+                self.store(place, block, buffer, sums)
 
     @property
     def _sizes(self) -> list[int]:
@@ -64,7 +63,8 @@ class Backward(AttentionKernel):
     def _factors(
         self, place: Place, meeting: Meeting, own: list[list[list[Parts]]], saved: list[Saved]
     ) -> list[list[ir.Value]]:
-        """The cotangents of the scores of a tile, and the weights: what the others are multiplied with."""
+        """The cotangents of the products of a tile, and the weights: what the others are multiplied with. Those of f16
+        are scaled before they are rounded, so that they overflow about where sums of them do."""
         first, second = self.tiles
         scores = self.scaled(self.products(first, meeting.stage, own[0]))
         seen, bases = self.masked(place, meeting, scores), [x.base for x in saved]
@@ -72,7 +72,7 @@ class Backward(AttentionKernel):
         if 0 not in self.results:
             return [[], weights]
         parts = [
-            arith.mulf(weight, arith.subf(x, saved[k].delta))
+            arith.mulf(weight, arith.mulf(arith.subf(x, saved[k].delta), number(self.call.scale)))
             for k, weight, x in zip(self._places(), weights, self.products(second, meeting.stage, own[1]), strict=True)
         ]
         if self.call.softcap is not None:

@@ -81,7 +81,7 @@ class Forward(AttentionKernel):
         seen = [arith.cmpf(arith.CmpFPredicate.UNE, total, number(0.0)) for total in totals]  # a NaN stays one
         wholes = [arith.divf(number(1.0), total) for total in totals]
         factors = [arith.select(some, x, number(0.0)) for some, x in zip(seen, wholes, strict=True)]
-        self.store(place, block, self.written[0], factors, sums)
+        self.store(place, block, self.written[0], [arith.mulf(x, factors[k // 2 % 2]) for k, x in enumerate(sums)])
         for half, (top, total) in enumerate(zip(tops, totals, strict=True)):
             if len(self.written) > 1:
                 self.of_row(place, block, half, partial(self._store_lse, place.head, top, total))

@@ -38,6 +38,9 @@ from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 from ragged_dialect.lowering.gpu.segmented.component_code import BodyCode, captured
 from ragged_dialect.lowering.gpu.segmented.component_rows import Iterations
 
+_NORMAL = 2.0**-126
+"""The smallest normal number of f32."""
+
 Parts = Sequence[Sequence[ir.Value]]
 """The registers of a fragment, for each part of its numbers."""
 
@@ -129,8 +132,9 @@ class AttentionKernel(ABC):
         self.blocks = blocks_of(self.call, results)
         self.tile_rows = kernel.threads // DEVICE.warp * self.blocks * fragments.M
         self.dims = [x.type.shape[2] for x in self.call.others]
-        scaled = self.call.softcap is None and self.call.scale > 0
-        self.factor = (self.call.scale if scaled else 1.0) * math.log2(math.e)
+        # Of no softcap: products are scaled as exponents are, where that is no rounding to 0.
+        self.plain = self.call.softcap is None and self.call.scale >= _NORMAL
+        self.factor = (self.call.scale if self.plain else 1.0) * math.log2(math.e)
         self.step = next(rows for rows in (64, 32, 16) if rows == 16 or self._has_room(rows))
         """Others of a tile: as many as there is room for. With more than 64, a thread has too many scores."""
 
@@ -277,7 +281,7 @@ class AttentionKernel(ABC):
         """Products of queries and keys as scores: `factor` times them are exponents of 2."""
         call = self.call
         if call.softcap is None:
-            return products if call.scale > 0 else [arith.mulf(x, number(call.scale)) for x in products]
+            return products if self.plain else [arith.mulf(x, number(call.scale)) for x in products]
         tanhs = [math_ops.tanh(arith.mulf(x, number(call.scale / call.softcap))) for x in products]
         return [arith.mulf(x, number(call.softcap)) for x in tanhs]
 
@@ -318,25 +322,20 @@ class AttentionKernel(ABC):
 
     # Results --------------------------------------------------------------------------------------------
 
-    def store(
-        self, place: Place, block: int, buffer: ir.Value, factors: Sequence[ir.Value], sums: list[ir.Value]
-    ) -> None:
-        """Store the sums that a thread has of a block, times a factor for each of its two rows."""
-        for half, factor in enumerate(factors):
-            self.of_row(place, block, half, partial(self._store_row, buffer, place.head, factor, sums[2 * half :]))
+    def store(self, place: Place, block: int, buffer: ir.Value, sums: list[ir.Value]) -> None:
+        """Store what a thread has of a block."""
+        for half in range(len(ROWS)):
+            self.of_row(place, block, half, partial(self._store_row, buffer, place.head, sums[2 * half :]))
 
     def of_row(self, place: Place, block: int, half: int, store: Callable[[ir.Value], None]) -> None:
         """Store something for one of the two rows of a thread, given where that is in memory."""
         at = build.add(build.add(place.row, self.first(block)), ROWS[half])
         guarded([build.less(at, place.count)], lambda: store(build.add(place.before, at)))
 
-    def _store_row(
-        self, buffer: ir.Value, head: ir.Value, factor: ir.Value, sums: list[ir.Value], row: ir.Value
-    ) -> None:
+    def _store_row(self, buffer: ir.Value, head: ir.Value, sums: list[ir.Value], row: ir.Value) -> None:
         size = bit_width(self.element) // 8
         for k in range(0, len(sums), 4):
-            numbers = [arith.mulf(x, factor) for x in sums[k : k + 2]]
-            is_split = splitting.is_split(self.element)
-            pair = fragments.vector_of(numbers) if is_split else fragments.pack(numbers, self.element)
+            both = sums[k : k + 2]
+            pair = fragments.vector_of(both) if splitting.is_split(self.element) else fragments.pack(both, self.element)
             pointer = element_at(buffer, row, head, build.add(self.right(), k // 4 * fragments.N))
             fragments.store_whole(pair, pointer, 2 * size)
