@@ -14,6 +14,9 @@ ARGUMENT = "argument"
 GLOBAL = "global"
 LOCAL = "local"
 
+_KINDS = {"1": (ARGUMENT, GLOBAL), "3": (GLOBAL,), "5": (LOCAL,)}
+"""What is in a space: of global memory, shared memory, the stack of a thread."""
+
 _WRAPS = re.compile(r"^(?:(?:nuw|nsw) )+")
 
 
@@ -50,10 +53,17 @@ class Origins:
             if made.opcode == "alloca":
                 return {Origin(LOCAL, operand)}
             if made.opcode == "inttoptr":
-                return self._of_address(_typed_operand(made.rest), seen) or {None}
+                return self._in_space(self._of_address(_typed_operand(made.rest), seen), made.rest)
             return set[Origin | None]().union(*(self._trace(source, seen) for source in sources)) if sources else {None}
         match = re.search(r"@([\w.$-]+)", operand)
         return {Origin(GLOBAL, match[1]) if match else None}
+
+    @staticmethod
+    def _in_space(found: set[Origin | None], made: str) -> set[Origin | None]:
+        """Buffers of an address, where those are in the space that it is taken to be in."""
+        space = re.search(r" to ptr addrspace\((\d+)\)$", made)
+        kinds = _KINDS.get(space[1] if space else "", (ARGUMENT, GLOBAL, LOCAL))
+        return found if found and all(one is not None and one.kind in kinds for one in found) else {None}
 
     def _of_address(self, operand: str, seen: set[str]) -> set[Origin | None]:
         """The buffers of the pointers whose addresses a number is the sum of, with other numbers."""

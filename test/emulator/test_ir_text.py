@@ -107,7 +107,10 @@ BODY = """  %a = getelementptr inbounds float, ptr %0, i64 %2
   %o = inttoptr i64 %n to ptr addrspace(3)
   %p = add i64 %k, %n
   %q = inttoptr i64 %p to ptr
-  %r = inttoptr i64 %x to ptr"""
+  %r = inttoptr i64 %x to ptr
+  %t = inttoptr i64 %l to ptr addrspace(3)
+  %u = ptrtoint ptr %c to i64
+  %v = inttoptr i64 %u to ptr addrspace(1)"""
 
 
 @pytest.mark.parametrize(
@@ -126,6 +129,8 @@ BODY = """  %a = getelementptr inbounds float, ptr %0, i64 %2
         ("%o", Origin("global", "s")),
         ("%q", None),
         ("%r", None),
+        ("%t", None),
+        ("%v", None),
         ("inttoptr (i64 16 to ptr)", None),
     ],
 )

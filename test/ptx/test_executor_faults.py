@@ -15,7 +15,7 @@ from ragged_dialect.errors import EmulatorError, RuntimeCheckError
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 WRONG = "wrong results"
 ALIGNED = "expected an address aligned to"
-BEYOND = "expected an access to an argument"
+BEYOND = "expected an access (to an|within) argument"
 OUTSIDE = "expected an access to shared memory"
 UNWRITTEN = "expected shared memory that the block has written"
 ORDER = "expected accesses in a certain order"

@@ -72,7 +72,9 @@ def resolve(name: str, operands: Sequence[Tensor], count: int = 1) -> tuple[list
         found = getattr(np, name).resolve_dtypes((*given, *[None] * count))
     except TypeError as error:
         names = " and ".join(str(x.dtype) for x in operands)
-        raise ArgumentError(f"{name}: expected dtypes that NumPy's {name} takes, got {names}") from error
+        raise ArgumentError(
+            f"{operands[0].trace.op}: expected dtypes that NumPy's {name} takes, got {names}"
+        ) from error
     for dtype in found:
         check_dtype(dtype)
     return list(found[: len(operands)]), list(found[len(operands) :])
