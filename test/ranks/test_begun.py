@@ -333,4 +333,4 @@ def test_a_process_forked_of_a_rank_is_none() -> None:
         left = os.waitpid(child, 0)[1] if group.rank else 0
         return os.waitstatus_to_exitcode(left), group.rows(np.arange(2) + group.rank, [1, 1])[0].tolist()
 
-    assert rg.ranks.run(2, work) == [(0, [0, 1]), (3, [1, 2])]
+    assert rg.ranks.run(2, work, 10) == [(0, [0, 1]), (3, [1, 2])]
