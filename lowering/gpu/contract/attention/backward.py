@@ -12,7 +12,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.gpu.contract import fragments, splitting
-from ragged_dialect.lowering.gpu.contract.attention.constants import ROWS, number
+from ragged_dialect.lowering.gpu.contract.attention.constants import number
 from ragged_dialect.lowering.gpu.contract.attention.kernel import AttentionKernel, Meeting, Parts, Place
 from ragged_dialect.lowering.gpu.contract.attention.saved import Saved, SavedTile, of_row
 
@@ -91,7 +91,5 @@ class Backward(AttentionKernel):
 
     def _of_rows(self, place: Place) -> list[Saved]:
         """What is known of the own rows of a thread, those of a block after those of another."""
-        last = build.sub(place.count, 1)
-        rows = [build.add(build.add(place.row, self.first(block)), x) for block in range(self.blocks) for x in ROWS]
-        memory = [build.add(place.before, build.minimum(row, last)) for row in rows]
-        return [of_row(self.saved, row, place.head) for row in memory]
+        rows = [row for block in range(self.blocks) for row in self.rows_of(place, block)]
+        return [of_row(self.saved, build.value(row), place.head) for row in rows]

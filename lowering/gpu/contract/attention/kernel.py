@@ -237,6 +237,12 @@ class AttentionKernel(ABC):
         lane = arith.divui(self.lane, build.value(LANES))
         return arith.addi(build.add(build.mul(warp, self.blocks * fragments.M), block * fragments.M), lane)
 
+    def rows_of(self, place: Place, block: int) -> list[Mixed]:
+        """Where the two rows of a thread are in memory; instead of those beyond the component's last one that is
+        taken."""
+        first, last = build.add(place.row, self.first(block)), build.sub(place.count, 1)
+        return [build.add(place.before, build.minimum(build.add(first, below), last)) for below in ROWS]
+
     def right(self) -> ir.Value:
         """The first column of a thread in every eight."""
         return arith.muli(arith.remui(self.lane, build.value(LANES)), build.value(2))
@@ -244,13 +250,12 @@ class AttentionKernel(ABC):
     # Products -------------------------------------------------------------------------------------------
 
     def _rows(self, buffer: ir.Value, place: Place, block: int) -> list[Parts]:
-        """The fragments of the rows of a block; instead of those beyond the component's last one that is taken."""
-        last, found = build.sub(place.count, 1), list[Parts]()
-        rows = [build.minimum(build.add(build.add(place.row, self.first(block)), below), last) for below in ROWS]
+        """The fragments of the rows of a block."""
+        rows, found = self.rows_of(place, block), list[Parts]()
         for column in range(0, buffer.type.shape[2], fragments.K):
             at = build.add(self.right(), column)
             corners = [(row, build.add(at, right)) for right in ROWS for row in rows]
-            pairs = [self._pair(element_at(buffer, build.add(place.before, r), place.head, c)) for r, c in corners]
+            pairs = [self._pair(element_at(buffer, r, place.head, c)) for r, c in corners]
             found.append([list(part) for part in zip(*pairs, strict=True)])
         return found
 
