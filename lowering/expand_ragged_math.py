@@ -22,7 +22,7 @@ from ragged_dialect.lowering import (
 )
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math_emitter import Emitter, Number
-from ragged_dialect.lowering.math_library import VECTOR_ISAS, MathLibrary
+from ragged_dialect.lowering.math_library import MathLibrary, require_isa
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 # f32 in plain arith ops.
@@ -120,8 +120,7 @@ class ExpandRaggedMath(RaggedPass):
     isa: str = "auto"
 
     def run(self, op: ir.Operation) -> None:
-        if self.isa != "auto" and self.isa not in VECTOR_ISAS:
-            raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
+        require_isa(op, self.isa)
         library = MathLibrary(op, self.isa)
         for found in list(_math_ops(op)):
             loop = enclosing(found)

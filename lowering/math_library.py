@@ -47,6 +47,17 @@ def host_isa() -> str:
     return "avx2" if host_has("avx2") else "sse"
 
 
+def require_isa(op: ir.Operation, isa: str) -> None:
+    """PassFailure, at the op that a pass runs on, for an `isa` that there is not."""
+    if isa != "auto" and isa not in VECTOR_ISAS:
+        raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {isa}")
+
+
+def has_fused(isa: str) -> bool:
+    """Whether a fused multiply-add is an instruction; without, it is a call."""
+    return host_has("fma") if isa == "auto" else isa in ("avx2", "avx512")
+
+
 def required_libraries() -> list[str]:
     """Paths of the shared libraries that expanded code may call, for ExecutionEngine's shared_libs."""
     if libmvec() is None:
@@ -93,7 +104,7 @@ class MathLibrary:
     @property
     def fuses(self) -> bool:
         """Whether a fused multiply-add is an instruction."""
-        return host_has("fma") if self.auto else self.isa in ("avx2", "avx512")
+        return has_fused("auto" if self.auto else self.isa)
 
     def guarded(self, usual: Number, is_usual: ir.Value, name: str, *operands: Number) -> Number:
         """`usual` where that holds, else what the function of a C name gives of f32 or f64: behind a branch, with

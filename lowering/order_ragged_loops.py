@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
-from ragged_dialect.ir.match import combiner_of
+from ragged_dialect.ir.match import combiner_of, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -51,22 +51,21 @@ def _relax(op: ir.Operation) -> bool:
     arguments = list(block.arguments)[-outs:]
     yielded = list(list(block.operations)[-1].operands)
     combiners = [combiner_of(a, y, _SUMS) for a, y in zip(arguments, yielded, strict=True)]
-    flags = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
     for combiner in combiners:
         if combiner is not None:
-            combiner.attributes["fastmath"] = flags
-            _contract(combiner)
+            flags = "reassoc,contract" if _contract(combiner) else "reassoc"
+            combiner.attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{flags}>")
     return all(c is not None for c in combiners)
 
 
-def _contract(combiner: ir.Operation) -> None:
-    """Products that only the sum reads may be fused with it."""
-    for operand in combiner.operands:
-        if isinstance(operand.owner, ir.Block) or len(list(operand.uses)) != 1:
-            continue
-        producer = operand.owner.operation
-        if producer.name == "arith.mulf":
-            producer.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+def _contract(combiner: ir.Operation) -> bool:
+    """Let products that only the sum reads be fused with it; whether there is one. Of other terms nothing may be: what
+    a library's function ends with would be, or not, as LLVM runs several rows at a time, or one."""
+    products = [made_by(x, "arith.mulf") for x in combiner.operands if len(list(x.uses)) == 1]
+    found = [product for product in products if product is not None]
+    for product in found:
+        product.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+    return bool(found)
 
 
 def _interchange(op: ir.Operation, free: bool) -> None:

@@ -15,10 +15,10 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import defining_op, is_sum_of_products, is_zeros
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_address, is_own, root, subview
-from ragged_dialect.lowering.math_library import VECTOR_ISAS
+from ragged_dialect.lowering.math_library import require_isa
 from ragged_dialect.lowering.micro_kernel import RegisterBlock, transposed
 from ragged_dialect.lowering.vector.machine import registers
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.base import RaggedPass
 
 _DEPTH = 256
 """Products that a register adds before its sum goes to memory: a panel of the right side for them is 32 KiB, a first
@@ -59,8 +59,7 @@ class VectorizeRaggedProducts(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the products of every function of a module."""
-        if self.isa != "auto" and self.isa not in VECTOR_ISAS:
-            raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
+        require_isa(op, self.isa)
         found = registers(self.isa)
         if found is None:
             return

@@ -214,7 +214,7 @@ _PACKAGES = {
         "expand-unit-dims guard-ragged-allocs hoist-ragged-allocas inline-index-vectors "
         "merge-index-vectors multiply-constant-powers order-ragged-loops outline-ragged-loops "
         "expand-ragged-floats expand-ragged-math expand-ragged-scans protect-ragged-arguments "
-        "replace-empty-reshapes reuse-ragged-outs shorten-ragged-lifetimes "
+        "replace-empty-reshapes reuse-ragged-outs settle-ragged-roundings shorten-ragged-lifetimes "
         "thread-ragged-kernels lower-memory-types unshare-ragged-empties vectorize-ragged-products"
     ),
     "ragged_dialect.transform": "ragged-transform-interpreter",

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.math_library import VECTOR_ISAS
+from ragged_dialect.lowering.math_library import require_isa
 from ragged_dialect.lowering.vector.body import Body, Unfit, body_of
 from ragged_dialect.lowering.vector.emit import vectorize
 from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.lowering.vector.row_folds import RowFold
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.base import RaggedPass
 
 SCALAR = "ragged.scalar"
 """Attribute of a loop that stays one of scalars: why."""
@@ -51,8 +51,7 @@ class VectorizeRaggedLoops(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the loops of every function, inner ones first."""
-        if self.isa != "auto" and self.isa not in VECTOR_ISAS:
-            raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
+        require_isa(op, self.isa)
         found = registers(self.isa)
         if found is None:
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.index.levels import merge, structured
 from ragged_dialect.arrays.index.rows import take_components
 from ragged_dialect.arrays.tracing.agreement import equal_levels
@@ -49,10 +49,13 @@ class Shipment(NamedTuple):
 
     def arrived(self) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """The components of the experts of this rank: each has the tokens of all ranks, in the order of the ranks. With
-        them comes the way back of what has their lengths: to those that were sent."""
+        them comes the way back of what has their lengths: to those that were sent. No pass finds out that there is one
+        expert only: its sums over tokens would be made in another order, and have other bits."""
         ranks, own = self.ranks, self.own
         flat = merge(self.received, axis=0)
         equal_levels(self.received, _parted(flat, _uniform(ranks, own)), 0, 2)
+        if own == 1:
+            own = build.to_index(tensor.extract(builders.lengths(self.received.value, 1), [build.value(0)]))
         parts = contiguous(take_components(flat, _transposed(ranks, own)))  # of every expert one for each source
         mine = merge(_parted(parts, _uniform(own, ranks)), axis=1)
 

@@ -107,8 +107,7 @@ def moe(
     if owned is None:
         made = weights_of.applied(own)
     elif chunks == 1:
-        mine, back = to_owners(own, owned, up.extent(0)).arrived()
-        made = back(weights_of.applied(mine))
+        made = _returned(to_owners(own, owned, up.extent(0)), weights_of)
     else:  # as many as there are experts at most: groups without any are code for nothing
         made, places = _in_chunks(own, places, weights_of, owned, min(chunks, max(owned)))
     made = ungroup(made, places)
@@ -189,7 +188,10 @@ class _Experts(NamedTuple):
     def part(self, chunk: int, chunks: int) -> _Experts:
         """Those of a group of the experts."""
         low, high = (build.divide(build.mul(self.up.extent(0), n), chunks) for n in (chunk, chunk + 1))
-        count = build.sub(high, low)
+        return self.some(low, build.sub(high, low))
+
+    def some(self, low: Mixed, count: Mixed) -> _Experts:
+        """Some that follow one another: views."""
         gate = None if self.gate is None else _some(self.gate, low, count)
         return _Experts(gate, _some(self.up, low, count), _some(self.down, low, count), self.activation)
 
@@ -217,11 +219,16 @@ def _in_chunks(
         part = experts.part(chunk, chunks)
         counts = [high - low for low, high in cuts]
         shipments.append((to_owners(_components(own, numbers[-1]), counts, part.up.extent(0)), part))
-    made: list[Tensor] = []
-    for shipment, part in shipments:
-        mine, back = shipment.arrived()
-        made.append(back(part.applied(mine)))
+    made = [_returned(*sent) for sent in shipments]
     return OPERATIONS["concat"](*made, axis=0), _components(places, [n for group in numbers for n in group])
+
+
+def _returned(shipment: Shipment, experts: _Experts) -> Tensor:
+    """What experts make of the components that came for them, back where these came from."""
+    mine, back = shipment.arrived()
+    if shipment.own == 1:  # as `mine` has it: a number that no pass knows
+        experts = experts.some(0, mine.extent(0))
+    return back(experts.applied(mine))
 
 
 def _components(x: Tensor, numbers: Sequence[int]) -> Tensor:

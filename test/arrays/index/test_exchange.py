@@ -102,6 +102,41 @@ def test_experts_on_ranks_make_what_one_process_makes(owned: tuple[int, ...], ch
         np.testing.assert_array_equal(np.concatenate([own[number] for own in gradients]), whole)
 
 
+@pytest.mark.parametrize(
+    ("owned", "chunks", "dtype", "gated"),
+    [((1, 1), 1, "f4", False), ((1, 1), 1, "f8", True), ((1, 0, 2), 2, "f4", True)],
+)
+def test_a_rank_with_one_expert_has_the_bits_of_one_process(
+    owned: tuple[int, ...], chunks: int, dtype: str, gated: bool
+) -> None:
+    """Its extent is known to be 1; sums over many tokens are in the order that those of several experts have."""
+    rng, experts, tokens, (hidden, inner) = np.random.default_rng(1), sum(owned), 1500, (21, 13)
+    gates = [(experts, hidden, inner)] * (2 if gated else 1)
+    sizes = [(tokens, hidden), (tokens, experts), *gates, (experts, inner, hidden)]
+    all_ = [rng.standard_normal(size).astype(dtype) for size in sizes]
+
+    def results(given: list[Any], owned: Any = None, chunks: int = 1) -> list[Any]:
+        def apply(x: Any, scores: Any, *weights: Any) -> Any:
+            return rg.nn.moe(x, scores, *[None][gated:], *weights, k=experts, owned=owned, chunks=chunks)
+
+        def both(*given: Any) -> Any:
+            return apply(*given), rg.grad(lambda given: (apply(*given) ** 2.0).sum())(given)
+
+        result, gradients = rg.jit(both)(*given)
+        return [result, *gradients]
+
+    ends = np.cumsum([0, *owned])
+
+    def work(group: Group) -> Any:
+        low, high = (tokens * n // group.size for n in (group.rank, group.rank + 1))
+        own = [weight[ends[group.rank] : ends[group.rank + 1]] for weight in all_[2:]]
+        return results([all_[0][low:high], all_[1][low:high], *own], owned, chunks)
+
+    found = zip(*rg.ranks.run(len(owned), work), strict=True)
+    for parts, whole in zip(found, results(all_), strict=True):
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
 def test_experts_that_others_do_not_own() -> None:
     x, router, *experts = weights()
 
