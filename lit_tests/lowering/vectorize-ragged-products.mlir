@@ -37,6 +37,36 @@ func.func @product(%x: memref<?x16xf32>, %w: memref<16x32xf32>, %o: memref<?x32x
 #w = affine_map<(m, n, k) -> (k, n)>
 #o = affine_map<(m, n, k) -> (m, n)>
 
+// Up to two rows, up to eight, and more.
+// CHECK-LABEL: func.func @few
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[EIGHT:.*]] = arith.constant 8 : index
+// CHECK: %[[FEW:.*]] = arith.cmpi sle, %{{.*}}, %[[TWO]]
+// CHECK: scf.if %[[FEW]]
+// CHECK: %{{.*}}:2 = scf.for {{.*}} -> (vector<128xf32>, vector<128xf32>)
+// CHECK: else
+// CHECK: %[[SOME:.*]] = arith.cmpi sle, %{{.*}}, %[[EIGHT]]
+// CHECK: scf.if %[[SOME]]
+// CHECK: %{{.*}}:4 = scf.for {{.*}} -> (vector<64xf32>, vector<64xf32>, vector<64xf32>, vector<64xf32>)
+// CHECK: else
+// CHECK: vector<32xf32>
+func.func @few(%x: memref<?x16xf32>, %w: memref<16x128xf32>, %o: memref<?x128xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x16xf32>, memref<16x128xf32>) outs(%o : memref<?x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
 // 512 rows of 256 elements stay in the second cache while the panels of 32 columns go over them.
 
 // CHECK-LABEL: func.func @large

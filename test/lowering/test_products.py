@@ -38,6 +38,22 @@ def test_weights_of_each_component(columns: int) -> None:
         np.testing.assert_allclose(found[low:high], x[low:high] @ w[b], atol=1e-5)
 
 
+@pytest.mark.parametrize("columns", [64, 256])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_few_rows(columns: int, dtype: Any) -> None:
+    """Wider blocks take up to 8; a row has the same bits among any number of them, over sums of several stretches."""
+    x, w = values(18, 300, dtype=dtype), values(19, 300, columns, dtype=dtype)
+    multiply = rg.jit(lambda x, w: rg.ragged_dot(x, w))
+    counts = np.arange(19)
+    rows = np.concatenate([np.arange(count) for count in counts])
+    found = multiply(rg.from_lengths(x[rows], counts), w).values
+    expected = np.einsum("ik,ikn->in", x[rows].astype(np.float64), w[np.repeat(np.arange(19), counts)])
+    bound = 300 * np.finfo(dtype).eps
+    np.testing.assert_allclose(found, expected, atol=4 * bound, rtol=4 * bound)
+    same = multiply(rg.from_lengths(x[rows], counts), np.broadcast_to(w[0], w.shape).copy()).values
+    np.testing.assert_array_equal(same, same[-18:][rows])
+
+
 def test_tiles_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is between two products is kept for a tile of rows of a component: of lengths about one, of one that is much
     longer, of none; and the rows of a gradient."""
