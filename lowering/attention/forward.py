@@ -30,7 +30,7 @@ class Forward(Lanes):
         self, block: Block, head: ir.Value, key_head: ir.Value, o: ir.Value, lse: ir.Value | None
     ) -> list[ir.Value]:
         """One head of a block; the tensors of its rows with the results in."""
-        start = [self.regs.splat(-self._largest), self.regs.splat(0.0)]
+        start = [self.regs.splat(-self.largest), self.regs.splat(0.0)]
 
         def begin(number: ir.Value, own: Block, _: list[ir.Value]) -> list[ir.Value]:
             self.load(self.q, self.part(self.queries, number), own, head, self.factor)
@@ -46,7 +46,8 @@ class Forward(Lanes):
             made = self.store(self.part(self.sums, number), outs[0], low, own.count, head, seen)
 
             def log(r: ir.Value, x: list[ir.Value]) -> list[ir.Value]:
-                return [tensor.insert(self._sum_of(state, r), x[0], [build.value(build.add(r, low)), head])]
+                top, sums = (memref.load(state, [build.value(k), r]) for k in range(2))
+                return [tensor.insert(log_of_sum(top, sums), x[0], [build.value(build.add(r, low)), head])]
 
             return [made, *(flow.for_loop(own.count, outs[1:], log) if lse is not None else [])]
 
@@ -55,13 +56,9 @@ class Forward(Lanes):
         return self.each_part(block, [o] if lse is None else [o, lse], end)
 
     @property
-    def _largest(self) -> float:
+    def largest(self) -> float:
+        """The largest number of the type of sums."""
         return 1.7976931348623157e308 if isinstance(self.wide, ir.F64Type) else 3.4028234663852886e38
-
-    def _sum_of(self, state: ir.Value, r: ir.Value) -> ir.Value:
-        """The log of a row's sum of exponentials."""
-        top, total = (memref.load(state, [build.value(k), r]) for k in range(2))
-        return arith.addf(arith.mulf(top, build.constant(self.wide, math.log(2))), math_ops.log(total))
 
     def _tile(self, meeting: Meeting) -> None:
         """A tile of keys: scores, their exponentials, and values times these."""
@@ -103,3 +100,8 @@ class Forward(Lanes):
             self.regs.store(weight, self.scores, row)
             made = made + weight
         return made.value
+
+
+def log_of_sum(top: ir.Value, total: ir.Value) -> ir.Value:
+    """The log of a row's sum of exponentials, of the maximum and the sum that are kept of it."""
+    return arith.addf(arith.mulf(top, build.constant(top.type, math.log(2))), math_ops.log(total))

@@ -32,7 +32,7 @@ _BLOCKS = 4
 """Blocks that share a tile. A register of it is stored once for as many fused multiply-adds in each block as it has
 elements and a row of lanes has registers: 3% for four of them. More would leave few iterations to threads."""
 
-_KEPT = 512 << 10
+KEPT = 512 << 10
 """Bytes that blocks keep over all tiles: half of a second cache of 1 MiB, as for strips of products."""
 
 
@@ -74,7 +74,7 @@ class Meeting(NamedTuple):
 
 def blocks_of(regs: RegisterBlock, widths: Sequence[int]) -> int:
     """How many blocks share a tile, when each keeps so many rows of lanes."""
-    return max(1, min(_BLOCKS, _KEPT // (sum(widths) * regs.lanes * regs.size)))
+    return max(1, min(_BLOCKS, KEPT // (sum(widths) * regs.lanes * regs.size)))
 
 
 class Lanes:

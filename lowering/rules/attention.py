@@ -4,6 +4,7 @@ with all heads; on a GPU attention is a call for each component."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.errors import LayoutError
@@ -12,6 +13,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.lowering.attention.backward import Backward
 from ragged_dialect.lowering.attention.call import Operands, lower_to_call
+from ragged_dialect.lowering.attention.few import Few
 from ragged_dialect.lowering.attention.forward import Forward
 from ragged_dialect.lowering.attention.lanes import Block, blocks_of
 from ragged_dialect.lowering.context import Lowering
@@ -25,6 +27,9 @@ from ragged_dialect.types import shape_of, storage_type
 Run = Callable[[Block, ir.Value, list[ir.Value]], list[ir.Value]]
 """Makes one head of a block, given the tensors of its rows: these with the results in."""
 
+Kernel: TypeAlias = "tuple[Run, Few | None]"
+"""What makes a head of a block, and all heads of a block of few rows, if there is such."""
+
 
 def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.attention: queries along the lanes, or a call that tensor cores do."""
@@ -34,12 +39,15 @@ def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
         _call(ctx, op, Operands([q], [k, v]))
         return
 
-    def kernel(blocks: int) -> Run:
+    def kernel(blocks: int) -> Kernel:
         made = Forward(found, q.values, k.values, v.values, blocks)
         group = groups(q.shape, k.shape)
-        return lambda block, head, outs: made.run(
-            block, head, build.divide(head, group), outs[0], outs[1] if len(outs) > 1 else None
-        )
+
+        def run(block: Block, head: ir.Value, outs: list[ir.Value]) -> list[ir.Value]:
+            return made.run(block, head, build.divide(head, group), outs[0], outs[1] if len(outs) > 1 else None)
+
+        few = Few(made, group)
+        return run, few if few.rows else None
 
     _lower(ctx, op, q, (k, v), (q, v), kernel)
 
@@ -52,11 +60,11 @@ def lower_vjp_q(ctx: Lowering, op: ir.Operation) -> None:
         _call(ctx, op, Operands([q, upstream], [k, v], [lse, delta]))
         return
 
-    def kernel(blocks: int) -> Run:
+    def kernel(blocks: int) -> Kernel:
         saved = (lse.values, delta.values)
         made = Backward(found, (q.values, upstream.values), (k.values, v.values), saved, True, False, blocks)
         group = groups(q.shape, k.shape)
-        return lambda block, head, outs: made.run(block, head, build.divide(head, group), 1, outs)
+        return lambda block, head, outs: made.run(block, head, build.divide(head, group), 1, outs), None
 
     _lower(ctx, op, q, (k, v), (q, upstream, q), kernel)
 
@@ -69,11 +77,11 @@ def lower_vjp_kv(ctx: Lowering, op: ir.Operation) -> None:
         _call(ctx, op, Operands([k, v], [q, upstream], [lse, delta]))
         return
 
-    def kernel(blocks: int) -> Run:
+    def kernel(blocks: int) -> Kernel:
         own, others, saved = (k.values, v.values), (q.values, upstream.values), (lse.values, delta.values)
         made = Backward(found, own, others, saved, False, len(_used(op)) > 1, blocks)
         group = groups(q.shape, k.shape)
-        return lambda block, head, outs: made.run(block, head, build.mul(head, group), group, outs)
+        return lambda block, head, outs: made.run(block, head, build.mul(head, group), group, outs), None
 
     _lower(ctx, op, k, (q, upstream), (k, v, k, v), kernel)
 
@@ -94,7 +102,7 @@ def _call(ctx: Lowering, op: ir.Operation, operands: Operands) -> None:
 
 def _lower(
     ctx: Lowering, op: ir.Operation, own: Parts, others: tuple[Parts, Parts], kept: Sequence[Parts],
-    kernel: Callable[[int], Run],
+    kernel: Callable[[int], Kernel],
 ) -> None:  # fmt: skip
     """A forall over rows of `own`, each time of one component and as many as there are lanes in the blocks that share a
     tile, given what a block keeps. Those of component b begin with number offsets[b] / rows + b, which rises with b: no
@@ -110,14 +118,22 @@ def _lower(
     ctx.close()
     forall = OpenForall(ctx, [build.add(build.divide(own.storage_dim(0), rows), own.parents(1))])
     with ir.InsertionPoint(forall.block), ctx.scope(forall.known):
-        run = kernel(blocks)
+        run, few = kernel(blocks)
         block = _block(own, others, forall.ivs[0], rows, end)
         heads = own.extent(2)
         for out in outs:
             forall.add(out.values, [(block.row, block.count), *((0, n) for n in out.storage_dims()[1:])])
         busy = arith.select(build.more(block.count, 0), build.value(heads), build.value(0))
         current = [slot.current for slot in forall.slots]
-        made = flow.for_loop(busy, current, lambda head, outs: run(block, head, outs))
+
+        def by_head() -> list[ir.Value]:
+            return flow.for_loop(busy, current, lambda head, outs: run(block, head, outs))
+
+        if few is None:
+            made = by_head()
+        else:
+            types = [x.type for x in current]
+            made = flow.choose(build.at_most(block.count, few.rows), lambda: few.run(block, current), by_head, types)
         for slot, value in zip(forall.slots, made, strict=True):
             slot.current = value
     forall.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.attention import DTYPES, KEYS, QUERIES, VISIBLE, arguments, assert_near, text_of
+from support.attention import DTYPES, KEYS, QUERIES, VISIBLE, arguments, assert_near, loops, text_of
 from support.cpu_features import levels, mask
 
 import ragged_dialect as rg
@@ -25,6 +25,31 @@ def test_keys(element: str, keys: str) -> None:
     given = arguments(element, (4, 2), (16, 3))
     found = compile(text_of(element, (4, 2), (16, 3), f'scale = 0.25, keys = "{keys}"'))(*given)
     assert_near(found, given, element, keys, 0.25)
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16", pytest.param("f64", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("keys", ["causal_end", "window_end<70, 3>"])
+def test_few_queries(element: str, keys: str) -> None:
+    """They are done one by one, over several tiles of keys; head dims that are no multiple of a register, and values in
+    more registers than are added up at once."""
+    given = arguments(
+        element, (4, 2), (23, 157), np.array([1, 6, 1, 0, 7, 2, 1]), np.array([200, 129, 64, 9, 150, 1, 0])
+    )
+    found = compile(text_of(element, (4, 2), (23, 157), f'scale = 0.25, keys = "{keys}"'))(*given)
+    assert_near(found, given, element, keys, 0.25)
+
+
+def test_few_queries_that_are_no_numbers() -> None:
+    given = arguments("f32", (2, 1), (5, 5), np.array([1, 1, 1, 2]), np.array([70, 70, 70, 70]))
+    (q, _), (k, to), (v, _) = given
+    k[to[0] + 66], v[to[1] + 3], q[2, 0] = np.nan, np.inf, -np.inf
+    (o, _), (lse, _) = compile(text_of("f32", (2, 1), (5, 5), "scale = 0.25"))(*given)
+    with np.errstate(all="ignore"):
+        expected, sums = loops(given, "all", 0.25)
+    assert np.isnan(o[0]).all()
+    assert np.isinf(o[1]).all()
+    np.testing.assert_array_equal(np.isnan(lse), np.isnan(sums))
+    np.testing.assert_allclose(o[3:], expected[3:], rtol=1e-5)
 
 
 @pytest.mark.parametrize(
