@@ -98,9 +98,12 @@ class _Block:
         self.ops = [op.operation for op in self.block.operations]
         self.place = {op: number for number, op in enumerate(self.ops)}
         for op in self.ops:
-            self._fuse_into(op)
+            self._fuse_into(op, _nest(op))
         if siblings:
             self._join_all()
+            for op, nest in list(self.nests.items()):  # what several read has one consumer where these are one
+                if len(nest.roots) > 1:
+                    self._fuse_into(op, nest)
         # Consumers first: a nest still to be written is read through its old results.
         for op, nest in reversed(self.nests.items()):
             if nest.absorbed or len(nest.roots) > 1:
@@ -136,8 +139,7 @@ class _Block:
                 if operand == value:
                     user.operands[number] = own.results[0]
 
-    def _fuse_into(self, op: ir.Operation) -> None:
-        nest = _nest(op)
+    def _fuse_into(self, op: ir.Operation, nest: FusedNest | None) -> None:
         if nest is None:
             return
         progress = True
@@ -158,7 +160,7 @@ class _Block:
         producer = self.nests.get(maker)
         if producer is None or len(producer.roots) != 1 or len(nest.steps) + len(producer.steps) > self.max_ops:
             return None
-        users = {op, *nest.absorbed}
+        users = {*nest.roots, *nest.absorbed}
         if any(use.owner.operation not in users for use in value.uses):
             return None
         fused = inline(nest, value, producer)

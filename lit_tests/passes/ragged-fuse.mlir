@@ -65,6 +65,22 @@ func.func @siblings(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %i: tensor<3xf32>
   return %s, %t : tensor<3xf32>, tensor<3xf32>
 }
 
+// What both read goes into the one that they become.
+// CHECK-LABEL: func.func @siblings_of_one
+// CHECK-NEXT: %[[R:.*]]:2 = linalg.generic
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[S:.*]]: f32, %[[T:.*]]: f32):
+// CHECK-NEXT: %[[E:.*]] = math.exp %[[A]] : f32
+// CHECK-NEXT: arith.addf %[[S]], %[[E]] : f32
+// CHECK-NEXT: arith.maximumf %[[T]], %[[E]] : f32
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]#0, %[[R]]#1
+func.func @siblings_of_one(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %i: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %e = math.exp %x : tensor<3x?xf32, #ragged.layout<"dr">>
+  %s = linalg.reduce { arith.addf } ins(%e : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
+  %t = linalg.reduce { arith.maximumf } ins(%e : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
+  return %s, %t : tensor<3xf32>, tensor<3xf32>
+}
+
 // Cheap ops are computed by each of their consumers, where that moves fewer bytes than storing their results does.
 // CHECK-LABEL: func.func @cheap
 // CHECK-SAME: (%[[X:[a-z0-9]*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[I:[a-z0-9]*]]: tensor<3xf32>)

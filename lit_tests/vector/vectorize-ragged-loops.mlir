@@ -32,6 +32,32 @@ func.func @sum(%x: memref<?xf32>, %out: memref<1xf32>, %n: index) attributes {ra
 
 // -----
 
+// Rows that are looked up are not asked for early: the next one is elsewhere.
+
+// CHECK-LABEL: func.func @looked_up
+// CHECK-SAME: (%[[TABLE:.*]]: memref<?x64xf32>, %[[IDS:.*]]: memref<?xi64>, %[[OUT:.*]]: memref<64xf32>, %{{.*}}: index)
+// CHECK-NOT: memref.prefetch %[[TABLE]]
+// CHECK: vector.load %[[TABLE]]
+// CHECK: arith.addf %{{.*}} : vector<64xf32>
+func.func @looked_up(%table: memref<?x64xf32>, %ids: memref<?xi64>, %out: memref<64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c64 step %c1 {
+      %id = memref.load %ids[%i] : memref<?xi64>
+      %row = arith.index_cast %id : i64 to index
+      %a = memref.load %table[%row, %k] : memref<?x64xf32>
+      %b = memref.load %out[%k] : memref<64xf32>
+      %s = arith.addf %b, %a fastmath<reassoc> : f32
+      memref.store %s, %out[%k] : memref<64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
 // A row of a multiple of a vector has no mask; what is the same for all elements stays a scalar; a count is a product.
 
 // CHECK-LABEL: func.func @row

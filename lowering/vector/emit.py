@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
-from ragged_dialect.ir.match import constant_int, enclosing
+from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.loop_annotations import LOOP
@@ -208,7 +208,8 @@ class Step:
         """What a load reads, from where its first iteration does."""
         buffer, *places = [self.same.get(x, x) for x in op.operands]
         type_ = lanes_type(self.lanes, op.results[0].type)
-        if self.mask is not None or self.body.reads:
+        looked_up = any(_is_looked_up(x) for x in list(op.operands)[1:])  # what is read next is elsewhere
+        if (self.mask is not None or self.body.reads) and not looked_up:
             size = width(op.results[0].type)
             for line in range(0, self.lanes * size, CACHE_LINE):
                 there = build.add(places[-1], (_AHEAD + line) // size)
@@ -314,6 +315,14 @@ def _keep(body: Body, one: Accumulator, total: Callable[[ir.Value], ir.Value], t
         body.loop.operands[3 + one.number] = result
     else:
         body.loop.results[one.number].replace_all_uses_with(result)
+
+
+def _is_looked_up(place: ir.Value) -> bool:
+    """Whether an index is computed of what is in memory."""
+    op = defining_op(place)
+    if op is None or op.name == "memref.load":
+        return op is not None
+    return op.name.startswith("arith.") and any(_is_looked_up(x) for x in op.operands)
 
 
 # Types --------------------------------------------------------------------------------------------

@@ -51,6 +51,17 @@ def test_rows_of_a_table(structure: str) -> None:
             np.testing.assert_array_equal(found.lengths, ids.lengths)
 
 
+@pytest.mark.parametrize("pool", [lambda x: x.sum(axis=1), lambda x: x.mean(axis=1), lambda x: x.max(axis=1)])
+def test_bags_of_rows(pool: Any) -> None:
+    """They are pooled where they are in the table: the rows are not stored."""
+    ids = rg.from_lengths(np.array([3, 1, -1, 0, -10, 3, 3]), [1, 4, 2])
+    pooled = rg.jit(lambda table, ids: pool(rg.take(table, ids)))
+    np.testing.assert_allclose(pooled(TABLE, ids), pool(rg.take(TABLE, ids)), rtol=1e-12)
+    program = str(pooled.lower(TABLE, ids).stages["ragged"])
+    (gather,) = [generic for generic in program.split("linalg.generic")[1:] if "tensor.extract %arg0[" in generic]
+    assert '"reduction"' in gather.partition("ins(")[0]
+
+
 @pytest.mark.parametrize("structure", ["matrix", "ragged"])
 def test_features_of_rows(structure: str) -> None:
     """A dim that is not the first, of a ragged array."""
