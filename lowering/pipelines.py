@@ -69,6 +69,7 @@ def _llvm(half: str) -> Stage:
 
 
 def _loops(isa: str, half: str, skew: str) -> Stage:
+    fused = "avx2" if (isa, half) == ("none", "native") else isa  # what has F16C has FMA, as x86-64-v3
     return Stage(
         "loops",
         f"convert-ragged-copies-to-linalg,reuse-ragged-outs,{_SKEW[skew]}"
@@ -81,7 +82,7 @@ def _loops(isa: str, half: str, skew: str) -> Stage:
         f"vectorize-ragged-products{{isa={isa}}},hoist-ragged-allocas,func.func(convert-linalg-to-loops),"
         f"cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
         f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),vectorize-ragged-loops{{isa={isa}}},"
-        f"settle-ragged-roundings{{isa={isa}}}",
+        f"settle-ragged-roundings{{isa={fused}}}",
     )
 
 

@@ -8,6 +8,8 @@ from typing import ClassVar
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.match import enclosing, made_by
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.math_emitter import element_of
 from ragged_dialect.lowering.math_library import has_fused, require_isa
 from ragged_dialect.lowering.sum_nests import static_count
 from ragged_dialect.lowering.vector.emit import SHORTEST
@@ -15,6 +17,8 @@ from ragged_dialect.passes.base import RaggedPass
 
 _FLAGS = "fastmath"
 _SUMS = frozenset({"arith.addf", "arith.subf"})
+_FUSED = (ir.F32Type, ir.F64Type)
+"""Types that have fused multiply-adds where there are any; shorter ones are computed in f32 by now."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,9 @@ class SettleRaggedRoundings(RaggedPass):
     ```
 
     `contract` and `reassoc` are leave that LLVM takes or not, by what is next to an op: rows that it does four at a
-    time had other bits than those that are left over, and a row depended on how many rows there are. Sums in loops
-    whose count is static and that it unrolls are in order; longer ones, where vectorize-ragged-loops left them, may be
-    regrouped, as a loop has one code for all rows. `isa` is that of expand-ragged-math. After vectorize-ragged-loops.
+    time had other bits than those that are left over, and a row depended on how many rows there are. Sums of up to 8
+    terms, in loops that it unrolls, are in order. Longer ones of scalars may be regrouped, in a loop that it does not
+    unroll, which has one code for all rows. `isa` is that of expand-ragged-math. After vectorize-ragged-loops.
     """
 
     name: ClassVar[str] = "settle-ragged-roundings"
@@ -42,12 +46,16 @@ class SettleRaggedRoundings(RaggedPass):
         require_isa(op, self.isa)
         fused = has_fused(self.isa)
         for found in find_ops(op, *_SUMS):
-            flags = _flags_of(found)
-            if "reassoc" in flags and _is_unrolled(found):
+            flags, type_ = _flags_of(found), found.results[0].type
+            count = _static_count(found) if "reassoc" in flags else None
+            if count is not None and count <= SHORTEST:
                 flags.discard("reassoc")
                 found.attributes[_FLAGS] = _spelled(flags)
+            elif count is not None:
+                enclosing(found).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
             # one that LLVM may still make a vector of has to be a sum for that
-            if fused and "contract" in flags and ("reassoc" not in flags or _is_vector(found)):
+            is_settled = "reassoc" not in flags or isinstance(type_, ir.VectorType)
+            if fused and "contract" in flags and is_settled and isinstance(element_of(type_), _FUSED):
                 _fuse(found)
 
 
@@ -69,14 +77,10 @@ def _fuse(op: ir.Operation) -> None:
         return
 
 
-def _is_unrolled(op: ir.Operation) -> bool:
+def _static_count(op: ir.Operation) -> int | None:
+    """Iterations of the loop that an op is in, where they are static."""
     loop = enclosing(op)
-    count = static_count(loop) if loop.name == "scf.for" else None
-    return count is not None and count < SHORTEST
-
-
-def _is_vector(op: ir.Operation) -> bool:
-    return isinstance(op.results[0].type, ir.VectorType)
+    return static_count(loop) if loop.name == "scf.for" else None
 
 
 def _flags_of(op: ir.Operation) -> set[str]:

@@ -29,7 +29,9 @@ def masked_features() -> tuple[str, ...]:
     for name in names:
         if _MASKED.fullmatch(name) is None:
             raise CompileError(f"expected {_VARIABLE} like '-avx512f,-fma', got '{name}'")
-    return (*names, *_INEXACT) if is_x86() else names
+    first = min((_CHAIN.index(name[1:]) for name in names if name[1:] in _CHAIN), default=len(_CHAIN))
+    after = tuple(f"-{feature}" for feature in _CHAIN[first:])  # LLVM would use FMA without F16C, which we do not
+    return (*dict.fromkeys((*names, *after)), *_INEXACT) if is_x86() else names
 
 
 def code_features() -> tuple[str, ...]:
@@ -40,8 +42,7 @@ def code_features() -> tuple[str, ...]:
 
 def host_has(feature: str) -> bool:
     """Whether code may use a feature of `_CHAIN`."""
-    first = min((_CHAIN.index(n[1:]) for n in masked_features() if n[1:] in _CHAIN), default=len(_CHAIN))
-    return _CHAIN.index(feature) < first and _IN_CPUINFO.get(feature, feature) in _flags()
+    return f"-{feature}" not in masked_features() and _IN_CPUINFO.get(feature, feature) in _flags()
 
 
 def is_x86() -> bool:

@@ -3,6 +3,9 @@
 
 // SSE-NOT: math.fma
 
+// CHECK: #[[UNROLL:.*]] = #llvm.loop_unroll<disable = true>
+// CHECK: #[[NOT_UNROLLED:.*]] = #llvm.loop_annotation<unroll = #[[UNROLL]]>
+
 // CHECK-LABEL: func.func @fused
 // CHECK-SAME: (%[[A:.*]]: f32, %[[B:.*]]: f32, %[[C:.*]]: f32)
 // CHECK-NEXT: %[[SUM:.*]] = math.fma %[[A]], %[[B]], %[[C]] : f32
@@ -58,6 +61,32 @@ func.func @sums(%x: memref<?xf32>, %n: index, %zero: f32) -> (f32, f32) {
     scf.yield %s : f32
   }
   return %few, %many : f32, f32
+}
+
+// More terms than LLVM has to unroll stay in a loop.
+// CHECK-LABEL: func.func @static
+// CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc> : f32
+// CHECK: llvm.loop_annotation = #[[NOT_UNROLLED]]
+func.func @static(%x: memref<?xf32>, %zero: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %sum = scf.for %i = %c0 to %c9 step %c1 iter_args(%acc = %zero) -> f32 {
+    %e = memref.load %x[%i] : memref<?xf32>
+    %s = arith.addf %acc, %e fastmath<reassoc> : f32
+    scf.yield %s : f32
+  }
+  return %sum : f32
+}
+
+// There is no such instruction for other types.
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT: math.fma
+// CHECK: return
+func.func @wide(%a: f80, %b: f80, %c: f80) -> f80 {
+  %p = arith.mulf %a, %b fastmath<contract> : f80
+  %s = arith.addf %p, %c fastmath<contract> : f80
+  return %s : f80
 }
 
 // Vectors are made.
