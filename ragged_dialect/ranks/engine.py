@@ -57,6 +57,8 @@ class Engine(ABC):
     failure = ""
     """How a group failed, if one did: what was sent and not taken is under way, and would be taken for what comes next.
     So there is one engine for each communicator, and no group of it after that."""
+    process = 0
+    """The one that is the rank, by number, once there is a group. What is forked of it has the engine, too."""
     background = True
     """Whether another thread than that of the group may call it, one at a time."""
     _heard = ""

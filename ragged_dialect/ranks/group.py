@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from ragged_dialect.errors import MASKED, ArgumentError, RankError, told
 from ragged_dialect.host_memory import copied, room
+from ragged_dialect.narrowing import is_boolean
 from ragged_dialect.ranks.engine import TEXT, Bytes, DeviceArray, Engine, Link, Told, wait_until
 from ragged_dialect.ranks.order import Order
 
@@ -67,7 +68,10 @@ class Group:
     size = 1
 
     def __init__(self, engine: Engine | None = None, timeout: float = TIMEOUT, link: Link | None = None) -> None:
-        if not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:  # pyright: ignore[reportUnnecessaryIsInstance]
+        numbers = (int, float, np.integer, np.floating)
+        if is_boolean(timeout) or not isinstance(timeout, numbers):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"expected seconds for timeout, got {type(timeout).__name__}")
+        if not 0 < timeout <= _LONGEST:
             raise ArgumentError(f"expected a timeout in (0, {_LONGEST:g}] seconds, got {timeout!r}")
         if engine is not None and not isinstance(engine, Engine):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"expected an engine or None, got {type(engine).__name__}")
@@ -75,10 +79,10 @@ class Group:
         self._order: Order | None = None
         self.link = link
         """What carries rows between devices, where there is such."""
-        self._timeout = timeout
+        self._timeout = float(timeout)
         if engine is not None:
+            engine.process = engine.process or os.getpid()
             self.rank, self.size, self._order = engine.rank, engine.size, engine.order
-        self._process = os.getpid()
         self._count = 0
         self._entered: list[Token[Group]] = []
         self.begun: dict[int, Future[object]] = {}
@@ -129,7 +133,7 @@ class Group:
     @property
     def _is_forked(self) -> bool:
         """Whether this process is no rank, but was forked of one: what it sent others would take for that one's."""
-        return self.size > 1 and self._process != os.getpid()
+        return self.engine is not None and self.size > 1 and self.engine.process != os.getpid()
 
     def _tell(self, text: str) -> None:
         if self.engine is None or self._is_forked:

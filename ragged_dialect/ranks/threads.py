@@ -18,6 +18,9 @@ Messages: TypeAlias = "queue.SimpleQueue[Bytes]"
 Notices: TypeAlias = "queue.SimpleQueue[str]"
 """What a rank is told by those that fail."""
 
+_MOST = 1024
+"""Ranks of a group: each is a thread, and every two have a queue."""
+
 
 class ThreadEngine(Engine):
     """A queue for every pair of ranks, and one of notices for each."""
@@ -56,8 +59,8 @@ def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> 
     >>> rg.ranks.run(3, shift)
     [[2], [0], [1]]
     """
-    if is_boolean(size) or not is_integer(size) or size < 1:
-        raise ArgumentError(f"expected at least 1 rank, got {size!r}")
+    if is_boolean(size) or not is_integer(size) or not 1 <= size <= _MOST:
+        raise ArgumentError(f"expected 1 to {_MOST} ranks, got {size!r}")
     if not callable(function):
         raise ArgumentError(f"expected a function of a group, got {type(function).__name__}")
     return run_on(engines(int(size)), function, timeout)

@@ -334,3 +334,23 @@ def test_a_process_forked_of_a_rank_is_none() -> None:
         return os.waitstatus_to_exitcode(left), group.rows(np.arange(2) + group.rank, [1, 1])[0].tolist()
 
     assert rg.ranks.run(2, work, 10) == [(0, [0, 1]), (3, [1, 2])]
+
+
+def test_a_forked_process_has_no_rank_in_a_group_of_its_own() -> None:
+    """Of the same engine: an MPI communicator has one, a process group of torch too."""
+
+    def work(group: Group) -> int:
+        group.rows(np.zeros(2), [1, 1])
+        child = os.fork() if group.rank else -1
+        if not child:
+            try:
+                with Group(group.engine) as own:
+                    own.rows(np.zeros(2), [1, 1])
+            except rg.RankError as error:
+                os._exit(3 if "expected the process that is the rank" in str(error) else 4)
+            os._exit(5)
+        left = os.waitpid(child, 0)[1] if group.rank else 0
+        group.rows(np.zeros(2), [1, 1])
+        return os.waitstatus_to_exitcode(left)
+
+    assert rg.ranks.run(2, work, 10) == [0, 3]

@@ -63,11 +63,13 @@ class Untaken:
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
-    (lambda: rg.ranks.run(0, shuffled), "expected at least 1 rank, got 0"),
+    (lambda: rg.ranks.run(0, shuffled), "expected 1 to 1024 ranks, got 0"),
     (lambda: rg.ranks.run(2, shuffled, timeout=0), "expected a timeout in (0, 1e+08] seconds, got 0"),
     (lambda: rg.ranks.run(2, shuffled, timeout=float("inf")), "expected a timeout in (0, 1e+08] seconds, got inf"),
-    (lambda: rg.ranks.run(2.0, shuffled), "expected at least 1 rank, got 2.0"),
-    (lambda: rg.ranks.run(True, shuffled), "expected at least 1 rank, got True"),
+    (lambda: rg.ranks.run(2.0, shuffled), "expected 1 to 1024 ranks, got 2.0"),
+    (lambda: rg.ranks.run(2**70, shuffled), f"expected 1 to 1024 ranks, got {2**70}"),
+    (lambda: rg.ranks.run(2, shuffled, timeout=True), "expected seconds for timeout, got bool"),
+    (lambda: rg.ranks.run(True, shuffled), "expected 1 to 1024 ranks, got True"),
     (lambda: rg.ranks.run(2, 3), "expected a function of a group, got int"),
     (lambda: Group().rows(np.arange(3), [1.5, 1.5]), "expected integers as counts, got [1.5, 1.5]"),
     (lambda: Group().rows(np.array(3), [1]), "expected rows of numbers, got int64 of rank 0"),

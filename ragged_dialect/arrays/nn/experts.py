@@ -87,7 +87,8 @@ def moe(
             raise LayoutError(
                 f'moe: expected scores of the structure of the tokens, "{x.layout}", got "{scores.layout}"'
             )
-        equal_levels(x, scores, 0, len(x.layout.axes[0]))
+        with x.trace.about("scores"):
+            equal_levels(x, scores, 0, len(x.layout.axes[0]))
     with x.trace.about("scores"):
         equal_extents((tokens, 0), (scored, 0), 0)
     if owned is None:

@@ -22,7 +22,7 @@ from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.pickled_functions import at, is_by_name
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
-from ragged_dialect.narrowing import is_list, is_mapping
+from ragged_dialect.narrowing import is_boolean, is_integer, is_list, is_mapping
 from ragged_dialect.runtime.memory import MemoryUse
 
 Dims = Mapping[str, Sequence[int]] | Sequence[int]
@@ -269,8 +269,8 @@ def _checked_dims(dims: Any, signature: inspect.Signature) -> Dims:
         raise ArgumentError(f"jit: expected names of parameters for dynamic_dims, got '{unknown[0]}'")
     given = list(dims.values()) if is_mapping(dims) else [dims]
     for own in given:
-        if not is_list(own) or not all(isinstance(d, int) for d in own):
-            raise ArgumentError(f"jit: expected tuples of dims for dynamic_dims, got {type(own).__name__}")
+        if not is_list(own) or not all(is_integer(d) and not is_boolean(d) for d in own):
+            raise ArgumentError(f"jit: expected tuples of dims for dynamic_dims, got {own!r}")
     return dims if is_mapping(dims) else tuple(dims)
 
 

@@ -198,7 +198,7 @@ REFUSED: list[Refusal] = [
     (
         lambda x: rg.nn.moe(rg.from_lengths(x.x, [2, 3]), rg.from_lengths(x.scores, [3, 2]), *x[2:], k=1),
         rg.RuntimeCheckError,
-        "moe: level 1, component 0: expected length ",
+        "moe: scores: level 1, component 0: expected length ",
     ),
     (
         lambda x: rg.nn.moe(*cut(x, "down", ALL, ALL, slice(2)), k=1),

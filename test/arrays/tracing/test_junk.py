@@ -179,7 +179,7 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.jit(3), TypeError, "jit: expected a function, got int"),
     (lambda x: rg.jit(static="ab")(len), TypeError, "jit: expected a tuple of names for static, got str"),
     (lambda x: rg.jit(static=(1,))(len), TypeError, "jit: expected names for static, got int"),
-    (lambda x: rg.jit(dynamic_dims="a")(len), TypeError, "jit: expected tuples of dims for dynamic_dims, got str"),
+    (lambda x: rg.jit(dynamic_dims="a")(len), TypeError, "jit: expected tuples of dims for dynamic_dims, got 'a'"),
     (lambda x: rg.jit(lambda a, n: a, static=("n",))(x, [1]), TypeError,
      "expected what can be hashed for 'n', which is static, got list"),
     # the hash of what can be written is a ValueError
