@@ -64,6 +64,14 @@ def _lookup(case: Case) -> Callable[[], Any]:
     return lambda: rg.take(case.table, ids)
 
 
+_pooled = rg.jit(lambda table, ids: rg.take(table, ids).sum(1))
+
+
+def _bag(case: Case) -> Callable[[], Any]:
+    ids = rg.from_offsets(case.ids, case.offsets)
+    return lambda: _pooled(case.table, ids)
+
+
 def _top_k(case: Case) -> Callable[[], Any]:
     if (case.point.features or 0) < CHOICES or case.values.dtype.kind != "f":
         raise NotImplementedError
@@ -75,6 +83,14 @@ def _attention(case: Case) -> Callable[[], Any]:
         raise NotImplementedError
     heads = array(case).reshape((2,), (4, -1))
     return lambda: rg.attention(heads, heads, heads)
+
+
+def _one_query(case: Case) -> Callable[[], Any]:
+    if case.point.features is None or case.point.features % 4 or case.values.dtype.kind != "f":
+        raise NotImplementedError
+    heads = array(case).reshape((2,), (4, -1))
+    queries = rg.compact(heads[:, :1])
+    return lambda: rg.attention(queries, heads, heads).values
 
 
 _moe = rg.jit(lambda x, *experts: rg.nn.moe(x, *experts, k=CHOICES))
@@ -91,6 +107,7 @@ OPERATIONS = {
     "take": _take,
     "filter": _filter,
     "lookup": _lookup,
+    "bags": _bag,
     "group_by": lambda case: lambda: rg.group_by(case.ids, TABLE).values,
     "route": lambda case: lambda: rg.group_by(case.routed, ROUTED).values,
     "top_k": _top_k,
@@ -99,6 +116,7 @@ OPERATIONS = {
     "x - mean": _on(rg.jit(lambda x: x - x.mean(1, keepdims=True)), "f"),
     "x @ w": _on_features(lambda x, case: x @ case.weights),
     "attention": _attention,
+    "one query": _one_query,
     "moe": _on_features(lambda x, case: _moe(case.values, *case.experts)),
     "moe, skewed": _on_features(lambda x, case: _moe(case.values, *case.skewed_experts)),
 }

@@ -111,6 +111,7 @@ OPERATIONS = {
     "take": _take,
     "filter": _filter,
     "lookup": lambda case: lambda: case.table[case.ids],
+    "bags": lambda case: lambda: np.add.reduceat(case.table[case.ids], case.offsets[:-1]),
     "group_by": lambda case: lambda: np.argsort(case.ids, kind="stable"),
     "route": lambda case: lambda: np.argsort(case.routed, kind="stable"),
     "argmax": _argmax,

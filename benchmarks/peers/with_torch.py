@@ -39,6 +39,12 @@ def _lookup(case: Case) -> Callable[[], Any]:
     return lambda: torch.index_select(table, 0, ids).numpy()
 
 
+def _bags(case: Case) -> Callable[[], Any]:
+    table, ids = torch.from_numpy(case.table), torch.from_numpy(case.ids)
+    starts = torch.from_numpy(case.offsets[:-1].copy())
+    return lambda: torch.nn.functional.embedding_bag(ids, table, starts, mode="sum").numpy()
+
+
 def _group_by(keys: Array) -> Callable[[], Any]:
     ids = torch.from_numpy(keys)
     return lambda: torch.argsort(ids, stable=True).numpy()
@@ -77,16 +83,16 @@ def _affine(case: Case) -> Callable[[], Any]:
     return lambda: (x * 2 + 1).numpy()
 
 
-def attention(case: Case) -> Callable[[], Any]:
-    """A call of `scaled_dot_product_attention` per component, 4 heads."""
+def attention(case: Case, queries: int | None = None) -> Callable[[], Any]:
+    """A call of `scaled_dot_product_attention` per component, 4 heads, of its first queries or of all."""
     assert case.point.features is not None
-    heads = 4
+    heads, attend = 4, torch.nn.functional.scaled_dot_product_attention
     x = _values(case).reshape(case.rows, heads, -1)
     parts = [p.transpose(0, 1)[None] for p in x.split(case.lengths.tolist())]
 
     def call() -> Any:
-        out = [torch.nn.functional.scaled_dot_product_attention(p, p, p)[0].transpose(0, 1) for p in parts]
-        return torch.cat(out).reshape(case.rows, -1).numpy()
+        out = [attend(p[:, :, :queries], p, p)[0].transpose(0, 1) for p in parts]
+        return torch.cat(out).flatten(1).numpy()
 
     return call
 
@@ -98,6 +104,7 @@ OPERATIONS = {
     "layer_norm": _layer_norm,
     "to_padded": _to_padded,
     "lookup": _lookup,
+    "bags": _bags,
     "group_by": lambda case: _group_by(case.ids),
     "route": lambda case: _group_by(case.routed),
     "top_k": _top_k,
@@ -106,4 +113,5 @@ OPERATIONS = {
     "x @ w": _product,
     "x * 2 + 1": _affine,
     "attention": attention,
+    "one query": lambda case: attention(case, 1),
 }
