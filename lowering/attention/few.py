@@ -17,7 +17,8 @@ from ragged_dialect.lowering.micro_kernel import read, transposed, write
 
 _QUERIES = 6
 """Queries up to which each is done by itself. A key takes two instructions for each register of a head then, and about
-as many as registers have lanes for the rest; with queries along lanes four for each element, whatever their number."""
+as many as registers have lanes for the rest; with queries along lanes four for each element, whatever their number.
+Head dims of 16, 64 and 128 take the same time both ways with 6 to 8 (Zen 5)."""
 
 _SUMS = 8
 """Registers of values that are added up at once."""
