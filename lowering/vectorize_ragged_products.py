@@ -49,8 +49,9 @@ class VectorizeRaggedProducts(RaggedPass):
     One loop is reduced, one runs along memory in the result and is of the right side, which is along memory there or
     in the sums, and one is of the result and the left side; others are loops around. Rows that are no whole block are
     computed by half of them, with the last row again; few rows are a block of as many, which is wider.
-    The order of a sum depends on its length only. `isa` is that of expand-ragged-math. Products of short floats, and of
-    less than half a register along memory, stay as they are; so do ends of rows where a processor has no masks.
+    The order of a sum depends on its length only, but of a few rows times a right side that would be turned. `isa` is
+    that of expand-ragged-math. Products of short floats, and of less than half a register along memory, stay as they
+    are; so do ends of rows where a processor has no masks.
     Preconditions: bufferized, parallel loops are outlined; before hoist-ragged-allocas.
     """
 

@@ -101,8 +101,8 @@ def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[
 def _result_axes(
     operands: Sequence[Tensor], names: Sequence[str], result: str, levels: dict[str, TensorLevel]
 ) -> list[Axis]:
-    """The axes of the result: a ragged loop goes into the axis of the batch loops it hangs from, with the dense
-    ones between them."""
+    """The axes of the result: a ragged loop goes into the axis of the batch loops it hangs from, which begins with one
+    of these, and has the dense ones between them."""
     axes: list[Axis] = []
     at = 0
     while at < len(result):
@@ -116,14 +116,15 @@ def _result_axes(
 
 
 def _hangs(level: TensorLevel, operands: Sequence[Tensor], names: Sequence[str], run: str) -> bool:
-    """Whether a ragged level has all its parents in a run of loops."""
+    """Whether a ragged level has all its parents in a run of loops, the first of which is one."""
     x, dim = level
     if x.layout.letter(dim) not in RAGGED:
         return False
     own = names[[o is x for o in operands].index(True)]
     number, at = x.place(dim)
     first = x.layout.dims(number)[0]
-    return set(own[first : first + at]) <= set(run)
+    parents = set(own[first : first + at])
+    return run[0] in parents and parents <= set(run)
 
 
 def _axis(operands: Sequence[Tensor], names: Sequence[str], run: str, levels: dict[str, TensorLevel]) -> Axis:

@@ -25,6 +25,21 @@ def test_matmul_with_weights(lengths: tuple[int, ...]) -> None:
     assert_components(x @ own, [c @ m for c, m in zip(parts, own, strict=True)])
 
 
+def test_a_dim_before_the_components() -> None:
+    """It is no part of the batch: the result has the structure that the array has, once for all of it."""
+    values, w = np.random.default_rng(0).standard_normal((9, 4, 3)), dense((3,), (5,), "f8", 1)
+    x = rg.transpose(rg.from_lengths(values, LENGTHS), (2, 0, 1, 3))
+    expected = np.einsum("tad,de->ate", values, w)
+    for multiply in (lambda x, w: x @ w, lambda x, w: rg.einsum("abid,de->abie", x, w)):
+        found = rg.jit(multiply)(x, w)
+        assert str(found.layout) == str(x.layout) == "d|dr|d"
+        np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+    swapped = rg.jit(lambda x: rg.einsum("abid->baid", x))(x)
+    np.testing.assert_array_equal(swapped[2].tolist(), values[3:8].transpose(1, 0, 2).tolist())
+    gradient = rg.jit(lambda x, w: rg.grad(lambda w: ((x @ w) ** 2.0).sum())(w))(x, w)
+    np.testing.assert_allclose(gradient, np.einsum("tad,ate->de", values, 2 * expected), rtol=1e-10)
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_large_weights_go_to_blas(dtype: str) -> None:
     """No program is compiled; `jit`, small weights and other kinds of arguments have one, with the same results."""
