@@ -344,7 +344,7 @@ def test_a_forked_process_has_no_rank_in_a_group_of_its_own() -> None:
         child = os.fork() if group.rank else -1
         if not child:
             try:
-                with Group(group.engine) as own:
+                with Group(group.engine, timeout=5) as own:
                     own.rows(np.zeros(2), [1, 1])
             except rg.RankError as error:
                 os._exit(3 if "expected the process that is the rank" in str(error) else 4)
