@@ -264,7 +264,7 @@ class _Emitter:
         flow.strided(0, high, self.rows, [], strip)
 
     def _wide(self) -> list[RegisterBlock]:
-        """Blocks of fewer rows and more columns, for less than the rows of two usual ones: few rows wait for the right
+        """Blocks of fewer rows and more columns, for up to the rows of a usual one: few rows wait for the right
         side, which is read in longer runs (256 groups of 256x256, 64 MiB: of a row 1.5 ms and of 8 3.0, with panels
         3.8 and 4.0)."""
         regs, area = self.regs, self.regs.rows * self.regs.lanes

@@ -319,10 +319,16 @@ def _keep(body: Body, one: Accumulator, total: Callable[[ir.Value], ir.Value], t
 
 def _is_looked_up(place: ir.Value) -> bool:
     """Whether an index is computed of what is in memory."""
-    op = defining_op(place)
-    if op is None or op.name == "memref.load":
-        return op is not None
-    return op.name.startswith("arith.") and any(_is_looked_up(x) for x in op.operands)
+    seen: set[ir.Operation] = set()
+    left = [place]
+    while left:
+        op = defining_op(left.pop())
+        if op is not None and op.name == "memref.load":
+            return True
+        if op is not None and op.name.startswith("arith.") and op not in seen:
+            seen.add(op)
+            left += op.operands
+    return False
 
 
 # Types --------------------------------------------------------------------------------------------
