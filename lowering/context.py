@@ -23,10 +23,17 @@ class Lowering:
     the same offset is loaded once per block."""
 
     def __init__(
-        self, exact: Callable[[ir.Value], frozenset[int]] = lambda _: frozenset(), tensor_cores: bool = False
+        self,
+        exact: Callable[[ir.Value], frozenset[int]] = lambda _: frozenset(),
+        tensor_cores: bool = False,
+        keys: int = 1,
+        keys_of_a_count: int = 1,
     ) -> None:
-        """`exact` gives the tile dims of a value that are known to have no holes; `tensor_cores` do attention."""
+        """`exact` gives the tile dims of a value that are known to have no holes; `tensor_cores` do attention; a part
+        of what is grouped has at least so many `keys`, and so many for each of its counts."""
         self._exact = exact
+        self.keys = keys
+        self.keys_of_a_count = keys_of_a_count
         self.tensor_cores = tensor_cores
         self.map: dict[ir.Value, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []

@@ -57,8 +57,9 @@ class ConvertRaggedToScf(RaggedPass):
 
     With `recompute` a softmax computes its exponentials twice instead of storing them, which is faster
     where arithmetic is cheap and memory is far. With `tensor-cores` attention becomes a call for each component, of
-    which the schedule `contract` makes a kernel. Precondition: no `ragged.annotate` that changes a layout
-    (run `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
+    which the schedule `contract` makes a kernel. `ragged.group_by` runs in parts of at least so many `keys`, and
+    `keys-of-a-count` for each of the counts that every part has. Precondition: no `ragged.annotate` that changes a
+    layout (run `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
     `convert-ragged-checks-to-scf`.
     """
 
@@ -66,9 +67,14 @@ class ConvertRaggedToScf(RaggedPass):
     verified: ClassVar[bool] = True
     recompute: bool = False
     tensor_cores: bool = False
+    keys: int = 16384
+    keys_of_a_count: int = 8
 
     def run(self, op: ir.Operation) -> None:
         """Lower every function of a module."""
+        if self.keys < 1 or self.keys_of_a_count < 1:
+            got = f"{self.keys} and {self.keys_of_a_count}"
+            raise PassFailure(op, f"expected keys and keys-of-a-count of at least 1, got {got}")
         expand_foreign(op)
         round_in_steps(op)
         if not _has_ragged(op):
@@ -77,7 +83,7 @@ class ConvertRaggedToScf(RaggedPass):
         prepare(op, self.recompute)
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name == "func.func":
-                _lower_function(function.operation, self.tensor_cores)
+                _lower_function(function.operation, self)
 
 
 def _has_ragged(module: ir.Operation) -> bool:
@@ -101,8 +107,8 @@ def _has_ragged_signature(op: ir.Operation) -> bool:
     return any(is_ragged(t) for t in (*type_.inputs, *type_.results))
 
 
-def _lower_function(function: ir.Operation, tensor_cores: bool) -> None:
-    ctx = Lowering(_exact_tiles(function), tensor_cores)
+def _lower_function(function: ir.Operation, options: ConvertRaggedToScf) -> None:
+    ctx = Lowering(_exact_tiles(function), options.tensor_cores, options.keys, options.keys_of_a_count)
 
     def process(block: ir.Block, operations: list[ir.OpView] | None = None) -> None:
         with ctx.scope():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.errors import PassError
 from ragged_dialect.host_cpu import masked_features
 from ragged_dialect.lowering.stage import Stage
@@ -123,7 +124,8 @@ _KEEP_OUTS = "canonicalize{disable-patterns={anonymous}::ForallOpIterArgsFolder}
 def _gpu_scf(tensor_cores: str) -> Stage:
     return Stage(
         "scf",
-        f"convert-ragged-to-scf{{recompute=true{tensor_cores}}},{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
+        f"convert-ragged-to-scf{{recompute=true keys={DEVICE.grouped_keys} keys-of-a-count=1{tensor_cores}}},"
+        f"{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
         f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
     )
 

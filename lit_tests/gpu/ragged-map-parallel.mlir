@@ -32,12 +32,12 @@ func.func @tiles(%n: index, %x: memref<64xf32>, %y: memref<8x16xf32>, %z: memref
   return
 }
 
-// A component whose work is straight-line gets as many threads as it keeps busy; one thread's work gets one.
+// A component whose work is straight-line gets as many threads as it keeps busy; what is done step by step gets one.
 // CHECK-LABEL: func.func @components
 // CHECK: linalg.generic
 // CHECK: {ragged.mapping = {schedule = "general", threads = 64 : i64}}
 // CHECK: scf.for
-// CHECK: {ragged.mapping = {schedule = "general"}}
+// CHECK: {ragged.mapping = {schedule = "general", threads = 1 : i64}}
 // CHECK: {ragged.mapping = {schedule = "general", threads = 1 : i64}}
 func.func @components(%n: index, %o: memref<?xindex>, %x: memref<?xf32>) {
   %c0 = arith.constant 0 : index

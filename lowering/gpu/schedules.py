@@ -26,6 +26,7 @@ from ragged_dialect.errors import kind_of, require_nothing
 from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, GENERAL, SEGMENT, THREADS, Mapping, schedule_names
 from ragged_dialect.lowering.gpu.contract import kernels as contract
 from ragged_dialect.lowering.gpu.kernel import builder
+from ragged_dialect.lowering.gpu.kernel.block_body import needs_block
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
@@ -155,6 +156,11 @@ def mapped(forall: ir.Operation, name: str, asked: Mapping) -> Mapping:
     return replace(asked, schedule=GENERAL if name == SEGMENT else name)
 
 
+def _general_threads(forall: ir.Operation) -> int:
+    """One thread where a body is step by step: others would take the same steps, and wait for each other."""
+    return DEVICE.block_threads if needs_block(forall) else 1
+
+
 def _balanced_threads(forall: ir.Operation) -> int:
     """Threads that have room for what they accumulate."""
     found = reduction_kernels.matched(forall)
@@ -184,6 +190,6 @@ OWN = {
         reduction_kernels.fits, reduction_kernels.schedule, _balanced_threads, least_threads=DEVICE.warp, has_tiles=True
     ),
     SEGMENT: Schedule(_is_segment, builder.schedule, _segment_threads),
-    GENERAL: Schedule(lambda _: True, builder.schedule),
+    GENERAL: Schedule(lambda _: True, builder.schedule, _general_threads),
 }
 """Those of this package; `auto` takes the first one that fits."""

@@ -7,7 +7,7 @@ from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, may_overlap, root
 from ragged_dialect.lowering.folds import Fold
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
@@ -20,6 +20,11 @@ from ragged_dialect.lowering.gpu.kernel.thread_loops import is_zero
 from ragged_dialect.passes.base import PassFailure
 
 _SCALAR = ("arith.", "math.", "memref.dim")
+
+
+def needs_block(op: ir.Operation) -> bool:
+    """Whether the threads of a block share work of an op."""
+    return any(o.name == "linalg.generic" or (o.name == "scf.for" and flow.FOLD in o.attributes) for o in ops_in(op))
 
 
 class BlockBody:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.ir import build, flow
+from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, remap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, ops_in
@@ -18,6 +18,7 @@ from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.kernel.block_body import needs_block
 from ragged_dialect.lowering.gpu.kernel.status import keep_report
 from ragged_dialect.passes.base import PassFailure
 
@@ -65,7 +66,7 @@ class Regions:
             return False
         if any(x in self.views and self._is_pending(x) for x in captures([op])):
             return True
-        mixed = any(_needs_block(o) for o in run) or _needs_block(op)
+        mixed = any(needs_block(o) for o in run) or needs_block(op)
         return mixed and any(_is_serial(o) for o in run) != _is_serial(op)
 
     def _is_pending(self, view: ir.Value) -> bool:
@@ -144,7 +145,7 @@ class Regions:
         # Between the ops of a run are only host ops that need nothing of it: the last one's place sees all.
         with ir.InsertionPoint(ops[-1]), ops[-1].location:
             slots: ValueMap = {r: _slot(r) for r in kept if not is_buffer(r)}
-            block = _forall_of_one(not any(_needs_block(op) for op in ops))
+            block = _forall_of_one(not any(needs_block(op) for op in ops))
         end = list(block.operations)[-1].operation
         for op in ops:
             op.move_before(end)
@@ -245,11 +246,6 @@ def _is_scalar_code(op: ir.Operation) -> bool:
         return False
     blocked = ("scf.forall", "memref.alloc", "func.call")
     return not _walk_any(op, lambda o: o.name in blocked)
-
-
-def _needs_block(op: ir.Operation) -> bool:
-    """Whether the threads of a block share the work of an op."""
-    return _walk_any(op, lambda o: o.name == "linalg.generic" or (o.name == "scf.for" and flow.FOLD in o.attributes))
 
 
 def _is_serial(op: ir.Operation) -> bool:
