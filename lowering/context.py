@@ -28,12 +28,15 @@ class Lowering:
         tensor_cores: bool = False,
         keys: int = 1,
         keys_of_a_count: int = 1,
+        counts: int = 0,
     ) -> None:
         """`exact` gives the tile dims of a value that are known to have no holes; `tensor_cores` do attention; a part
-        of what is grouped has at least so many `keys`, and so many for each of its counts."""
+        of what is grouped has at least so many `keys`, and so many for each of its counts, of which there are so many
+        at most, where not 0."""
         self._exact = exact
         self.keys = keys
         self.keys_of_a_count = keys_of_a_count
+        self.counts = counts
         self.tensor_cores = tensor_cores
         self.map: dict[ir.Value, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []

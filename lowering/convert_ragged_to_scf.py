@@ -58,8 +58,9 @@ class ConvertRaggedToScf(RaggedPass):
     With `recompute` a softmax computes its exponentials twice instead of storing them, which is faster
     where arithmetic is cheap and memory is far. With `tensor-cores` attention becomes a call for each component, of
     which the schedule `contract` makes a kernel. `ragged.group_by` runs in parts of at least so many `keys`, and
-    `keys-of-a-count` for each of the counts that every part has. Precondition: no `ragged.annotate` that changes a
-    layout (run `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
+    `keys-of-a-count` for each of the counts that every part has; with `counts` keys from there on are grouped by their
+    low digits and then by the high ones. Precondition: no `ragged.annotate` that changes a layout (run
+    `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
     `convert-ragged-checks-to-scf`.
     """
 
@@ -69,12 +70,15 @@ class ConvertRaggedToScf(RaggedPass):
     tensor_cores: bool = False
     keys: int = 16384
     keys_of_a_count: int = 8
+    counts: int = 0
 
     def run(self, op: ir.Operation) -> None:
         """Lower every function of a module."""
-        if self.keys < 1 or self.keys_of_a_count < 1:
-            got = f"{self.keys} and {self.keys_of_a_count}"
-            raise PassFailure(op, f"expected keys and keys-of-a-count of at least 1, got {got}")
+        if self.keys < 1 or self.keys_of_a_count < 1 or self.counts < 0:
+            got = f"{self.keys}, {self.keys_of_a_count} and {self.counts}"
+            raise PassFailure(
+                op, f"expected keys and keys-of-a-count of at least 1 and counts of at least 0, got {got}"
+            )
         expand_foreign(op)
         round_in_steps(op)
         if not _has_ragged(op):
@@ -108,7 +112,7 @@ def _has_ragged_signature(op: ir.Operation) -> bool:
 
 
 def _lower_function(function: ir.Operation, options: ConvertRaggedToScf) -> None:
-    ctx = Lowering(_exact_tiles(function), options.tensor_cores, options.keys, options.keys_of_a_count)
+    ctx = Lowering(_exact_tiles(function), options.tensor_cores, options.keys, options.keys_of_a_count, options.counts)
 
     def process(block: ir.Block, operations: list[ir.OpView] | None = None) -> None:
         with ctx.scope():

@@ -121,10 +121,13 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
 _KEEP_OUTS = "canonicalize{disable-patterns={anonymous}::ForallOpIterArgsFolder}"
 
 
+GROUPS = f"keys={DEVICE.grouped_keys} keys-of-a-count=1 counts={DEVICE.grouped_counts}"
+
+
 def _gpu_scf(tensor_cores: str) -> Stage:
     return Stage(
         "scf",
-        f"convert-ragged-to-scf{{recompute=true keys={DEVICE.grouped_keys} keys-of-a-count=1{tensor_cores}}},"
+        f"convert-ragged-to-scf{{recompute=true {GROUPS}{tensor_cores}}},"
         f"{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
         f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
     )

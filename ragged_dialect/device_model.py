@@ -59,6 +59,7 @@ class DeviceModel:
     attention_capped: int = 3072  # ptxas: as above, with a softcap and doubled queries; of 4096 24 bytes are spilled
     attention_derived: int = 32  # H100: rows of a tile for cotangents, of f32 half; 16 or 64 take a tenth longer
     grouped_keys: int = 64  # estimate: that one thread counts and places, as others do with theirs
+    grouped_counts: int = 1024  # estimate: of a pass over keys, of which there are two where there would be more
     store_weight: float = 1.5  # estimate: what a coalesced store is worth, where a coalesced load is 1
 
     # Time.

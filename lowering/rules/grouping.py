@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir, memref, tensor
+from ragged_dialect._mlir import arith, ir, math, memref, scf, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.match import view_of
@@ -12,63 +13,130 @@ from ragged_dialect.ir.memory import room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.search import ended
 from ragged_dialect.ops.grouping import GroupByOp
 from ragged_dialect.types import shape_of
 
+Key = Callable[[ir.Value], ir.Value]
+"""The key of an element, by its number."""
+
 
 def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.group_by: a counting sort in parts. Each counts its keys; running sums over keys, and in a key over
-    parts, say where a part's elements of a key start; then each puts its indices there, in order. The result does not
-    depend on how many parts there are."""
+    """ragged.group_by: a counting sort, or where there are more counts than one should have, one by the low digits of
+    the keys and then, of what that made, one by the high digits (radix sort)."""
     view = view_of(op, GroupByOp)
     keys, count = shapes.as_vector(view.keys), build.to_index(view.count)
     size = build.value(shapes.dim(keys, 0))
-    # Divided twice, as a product of the count might be too large for an index.
-    few = arith.divui(arith.divui(size, build.value(ctx.keys_of_a_count)), build.value(build.maximum(count, 1)))
-    parts = build.value(build.maximum(build.minimum(arith.divui(size, build.value(ctx.keys)), few), 1))
+    order, offsets = (room([n], build.i64()) for n in (size, build.add(count, 1)))
+
+    def key(i: ir.Value) -> ir.Value:
+        return shapes.load(keys, i)
+
+    def at_once() -> None:
+        sort = _CountingSort.of(ctx, size, count, key)
+        sort.place(lambda i, place: memref.store(build.to_i64(i), order, [place]))
+        _generate(offsets, lambda k: tensor.extract(sort.starts, [build.mul(k, sort.parts)]))
+
+    def by_digits() -> None:
+        bits = arith.subi(build.constant(build.i64(), 64), math.ctlz(build.to_i64(count)))
+        half = arith.divui(build.to_index(bits), build.value(2))
+        radix = arith.shli(build.value(1), half)
+        first = room([size], build.i64())
+
+        def low(i: ir.Value) -> ir.Value:
+            return arith.andi(key(i), build.sub(radix, 1))
+
+        def high(i: ir.Value) -> ir.Value:
+            return arith.shrui(key(build.to_index(memref.load(first, [i]))), half)
+
+        def sorted_(i: ir.Value) -> ir.Value:
+            return key(build.to_index(memref.load(order, [i])))
+
+        _CountingSort.of(ctx, size, radix, low).place(lambda i, place: memref.store(build.to_i64(i), first, [place]))
+        highs = build.add(arith.shrui(count, half), 1)
+        _CountingSort.of(ctx, size, highs, high).place(
+            lambda i, place: memref.store(memref.load(first, [i]), order, [place])
+        )
+        _generate(offsets, lambda k: build.to_i64(ended(sorted_, [k], build.value(0), size)[0]))
+
+    if ctx.counts:
+        branch = scf.IfOp(build.at_most(count, ctx.counts), has_else=True)
+        for block, sort in ((branch.then_block, at_once), (branch.else_block, by_digits)):
+            with ir.InsertionPoint(block):
+                sort()
+                scf.yield_([])
+    else:
+        at_once()
+    made = {("offsets", 1): tensor_of(offsets)}
+    ctx.bind(op.results[0], Parts(ctx, shape_of(op.results[0].type), tensor_of(order), made, {}))
+
+
+@dataclass(frozen=True)
+class _CountingSort:
+    """Elements by keys in [0, count), in parts that many threads do at once. Each counts its keys; running sums over
+    keys, and in a key over parts, say where it starts to put its elements of a key. Where an element comes to does not
+    depend on how many parts there are."""
+
+    size: ir.Value
+    count: ir.Value
+    key: Key
+    parts: ir.Value
+    starts: ir.Value
+    """Where those of key k of part p start, at k * parts + p."""
+
+    @staticmethod
+    def of(ctx: Lowering, size: ir.Value, count: ir.Value, key: Key) -> _CountingSort:
+        """Count the keys."""
+        # Divided twice, as a product of the count might be too large for an index.
+        few = arith.divui(arith.divui(size, build.value(ctx.keys_of_a_count)), build.value(build.maximum(count, 1)))
+        many = arith.divui(size, build.value(ctx.keys))
+        parts = build.value(build.maximum(build.minimum(many, few), 1))
+        counts = room([parts, count], build.i64())
+        shapes.fill(build.constant(build.i64(), 0), counts)
+        _meet(size, parts, key, counts, lambda *_: None)
+        counted = tensor_of(counts)
+
+        def number(i: ir.Value) -> ir.Value:
+            k = arith.divui(i, parts)
+            return tensor.extract(counted, [build.sub(i, build.mul(k, parts)), k])
+
+        return _CountingSort(size, count, key, parts, vectors.running(build.mul(count, parts), number))
+
+    def place(self, put: Callable[[ir.Value, ir.Value], None]) -> None:
+        """Put every element, by its number, to its place."""
+        left = room([self.parts, self.count], build.i64())
+        _generate(left, lambda part, k: tensor.extract(self.starts, [build.add(build.mul(k, self.parts), part)]))
+        _meet(self.size, self.parts, self.key, left, put)
+
+
+def _meet(
+    size: ir.Value, parts: ir.Value, key: Key, numbers: ir.Value, met: Callable[[ir.Value, ir.Value], None]
+) -> None:
+    """All parts go along their keys: each has `met` the element and its number of that key, and counts it up."""
     step = arith.divui(build.add(size, build.sub(parts, 1)), parts)
+    forall = forall_over(parts, stays=True)
+    (block,) = forall.regions[0].blocks
+    with ir.InsertionPoint.at_block_terminator(block):
+        (part,) = block.arguments
+        first = build.mul(part, step)
+        own = build.maximum(build.sub(build.minimum(build.add(first, step), size), first), 0)
 
-    def table() -> ir.Value:
-        return room([parts, count], build.i64())
+        def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            element = build.add(first, i)
+            place = [part, key(element)]
+            number = memref.load(numbers, place)
+            met(element, build.to_index(number))
+            memref.store(arith.addi(number, build.constant(build.i64(), 1)), numbers, place)
+            return []
 
-    def meet(table: ir.Value, next_: Callable[[ir.Value, ir.Value], None]) -> None:
-        """All parts at once go along their keys: each adds one to its number of a key in a table."""
-        forall = forall_over(parts, stays=True)
-        (block,) = forall.regions[0].blocks
-        with ir.InsertionPoint.at_block_terminator(block):
-            (part,) = block.arguments
-            first = build.mul(part, step)
-            own = build.maximum(build.sub(build.minimum(build.add(first, step), size), first), 0)
+        flow.for_loop(own, [], body)
 
-            def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
-                at = build.add(first, i)
-                place = [part, shapes.load(keys, at)]
-                number = memref.load(table, place)
-                next_(at, number)
-                memref.store(arith.addi(number, build.constant(build.i64(), 1)), table, place)
-                return []
 
-            flow.for_loop(own, [], body)
-
-    counts = table()
-    shapes.fill(build.constant(build.i64(), 0), counts)
-    meet(counts, lambda _, number: None)
-    counted = tensor_of(counts)
-
-    def number(i: ir.Value) -> ir.Value:
-        key = arith.divui(i, parts)
-        return tensor.extract(counted, [build.sub(i, build.mul(key, parts)), key])
-
-    starts = vectors.running(build.mul(count, parts), number)
-    left, order = table(), room([size], build.i64())
-
-    def start(_: list[ir.Value]) -> list[ir.Value]:
-        return [tensor.extract(starts, [build.add(build.mul(loop_index(1), parts), loop_index(0))])]
-
-    generic([], [left], [ir.AffineMap.get_identity(2)], ["parallel"] * 2, start)
-    meet(left, lambda at, number: memref.store(build.to_i64(at), order, [build.to_index(number)]))
-    offsets = vectors.generate(build.add(count, 1), lambda k: shapes.load(starts, build.mul(k, parts)))
-    ctx.bind(op.results[0], Parts(ctx, shape_of(op.results[0].type), tensor_of(order), {("offsets", 1): offsets}, {}))
+def _generate(buffer: ir.Value, element: Callable[..., ir.Value]) -> None:
+    """Have all elements of a buffer, each by its indices."""
+    loops = range(buffer.type.rank)
+    identity = ir.AffineMap.get_identity(len(loops))
+    generic([], [buffer], [identity], ["parallel"] * len(loops), lambda _: [element(*map(loop_index, loops))])
 
 
 RULES = {"ragged.group_by": lower_group_by}
