@@ -6,20 +6,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.kinds import combine, combiner
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import BACKWARDS
 from ragged_dialect.lowering.combiners import NEUTRAL, neutral_constant
+from ragged_dialect.lowering.search import ended
 from ragged_dialect.lowering.standing import standing_for
 from ragged_dialect.ops.making import ScanOp
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.ragged_decompose_scans import without
 from ragged_dialect.traits import has_unit
+from ragged_dialect.types import shape_of
 
 
 @dataclass(frozen=True)
@@ -35,43 +37,120 @@ class ExpandRaggedScans(RaggedPass):
     } -> (tensor<?xf32>, !jagged)
     ```
 
-    Of scans with `reverse` the loop is marked `ragged.backwards`. A CPU goes over a component once;
-    `ragged-decompose-scans` is for GPUs.
+    Of scans with `reverse` the loop is marked `ragged.backwards`. A CPU goes over a component once; for a GPU every
+    `tile` rows of a component are a component of their own, that starts from the sum of those before it:
+
+    ```mlir
+    %t = ragged.partition (ragged.values %x), %starts_of_tiles {dim = 0}
+    %sums = linalg.generic {iterator_types = ["parallel", "reduction"]} ins(%t) outs(%zeros) { … } -> tensor<?xf32>
+    %starts = … as above, of %sums by component, storing what was so far before an element is added
+    %last, %y = … as above, of %t, outs(%starts, %e)
+    ```
+
+    Scans of other than the last ragged dim are left then, to `ragged-decompose-scans`.
     """
 
     name: ClassVar[str] = "expand-ragged-scans"
     anchor: ClassVar[str] = "any"
+    tile: int = 0
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
-        expand_scans(op)
+        if self.tile < 0:
+            raise PassFailure(op, f"expected a tile of at least 0 rows, got {self.tile}")
+        expand_scans(op, self.tile)
 
 
-def expand_scans(module: ir.Operation) -> None:
-    """Replace every scan."""
+def expand_scans(module: ir.Operation, tile: int = 0) -> None:
+    """Replace every scan, or where there are tiles every one that can have them."""
     for op in find_ops(module, ScanOp.OPERATION_NAME):
+        if tile and not _has_tiles(op):
+            continue
         with standing_for(op):
-            op.results[0].replace_all_uses_with(_expanded(op))
+            op.results[0].replace_all_uses_with(_in_tiles(op, tile) if tile else _expanded(op))
         op.erase()
+
+
+def _source(scan: ScanOp) -> ir.Value:
+    return scan.x if scan.x.type == scan.res.type else builders.compact(scan.x)
 
 
 def _expanded(op: ir.Operation) -> ir.Value:
     """What a scan computes, as a reduction that stores what it has so far, at the insertion point. One of what is
     behind each element goes over the components backwards."""
     scan = view_of(op, ScanOp)
-    dim, kind = scan.dim.value, scan.kind.value
-    x = scan.x if scan.x.type == scan.res.type else builders.compact(scan.x)
-    rank, element = len(x.type.shape), x.type.element_type
+    x, dim, kind = _source(scan), scan.dim.value, scan.kind.value
+    return _walked(x, dim, kind, has_unit(op, "reverse"), _nothing(x, dim, kind))
+
+
+def _has_tiles(op: ir.Operation) -> bool:
+    """Whether a scan goes along the last of some ragged dims."""
+    scan = view_of(op, ScanOp)
+    first, dim = shape_of(scan.res.type).layout.axes[0], scan.dim.value
+    return dim == len(first) - 1 and set(first[1:]) == {"r"}
+
+
+def _in_tiles(op: ir.Operation, tile: int) -> ir.Value:
+    """What a scan computes of tiles of rows, which start from what those before them in their component come to."""
+    scan = view_of(op, ScanOp)
+    x, dim, kind = _source(scan), scan.dim.value, scan.kind.value
+    levels = [builders.offsets(x, level) for level in range(1, dim + 1)]
+    values = builders.values(x)
+    first, starts = _tiles(levels[-1], build.value(shapes.dim(values, 0)), tile)
+    tiles = builders.partition(values, starts, 0)
+    sums = builders.partition(_folded(tiles, 1, kind), first, 0)
+    reverse = has_unit(op, "reverse")
+    before = _walked(sums, 1, kind, reverse, _nothing(sums, 1, kind), before=True)
+    made = _walked(tiles, 1, kind, reverse, builders.values(before))
+    shape = shape_of(x.type)
+    return builders.assemble([builders.values(made), *levels], shape.layout, shape.shape)
+
+
+def _tiles(offsets: ir.Value, rows: ir.Value, tile: int) -> tuple[ir.Value, ir.Value]:
+    """Of every component its first tile, and of every tile its first row, each with one entry more. Component g begins
+    with tile offsets[g] / tile + g: that needs no sums, and a component has at most one tile that is empty."""
+    components = build.value(build.sub(shapes.dim(offsets, 0), 1))
+
+    def first(g: ir.Value) -> ir.Value:
+        return build.add(arith.divui(shapes.load(offsets, g), build.value(tile)), g)
+
+    def start(j: ir.Value) -> ir.Value:
+        (g,) = ended(lambda g: first(build.add(g, 1)), [build.add(j, 1)], build.value(0), components)
+        end = shapes.load(offsets, build.minimum(build.add(g, 1), components))
+        return build.minimum(build.add(shapes.load(offsets, g), build.mul(build.sub(j, first(g)), tile)), end)
+
+    count = build.add(build.add(arith.divui(rows, build.value(tile)), components), 1)
+    return vectors.generate(build.add(components, 1), first), vectors.generate(count, start)
+
+
+def _nothing(x: ir.Value, dim: int, kind: str) -> ir.Value:
+    """What there is of a combination along a dim before anything is combined."""
+    element = x.type.element_type
+    return shapes.fill(neutral_constant(element, NEUTRAL[combiner(kind, element)]), empty_without(x, frozenset({dim})))
+
+
+def _kinds(rank: int, dim: int) -> list[str]:
+    return ["reduction" if k == dim else "parallel" for k in range(rank)]
+
+
+def _folded(x: ir.Value, dim: int, kind: str) -> ir.Value:
+    """All of a dim combined."""
+    rank = len(x.type.shape)
+    maps = [ir.AffineMap.get_identity(rank), without(rank, dim)]
+    start = _nothing(x, dim, kind)
+    return generic([x], [start], maps, _kinds(rank, dim), lambda given: [combine(kind, given[1], given[0])]).result
+
+
+def _walked(x: ir.Value, dim: int, kind: str, reverse: bool, start: ir.Value, before: bool = False) -> ir.Value:
+    """What there was so far at every element, that included or `before` it, from what there is at the start on."""
+    rank = len(x.type.shape)
     whole = ir.AffineMap.get_identity(rank)
-    kinds = ["reduction" if k == dim else "parallel" for k in range(rank)]
-    start = neutral_constant(element, NEUTRAL[combiner(kind, element)])
-    folded = shapes.fill(start, empty_without(x, frozenset({dim})))
 
     def body(given: list[ir.Value]) -> list[ir.Value]:
         made = combine(kind, given[1], given[0])
-        return [made, made]
+        return [made, given[1] if before else made]
 
-    made = generic([x], [folded, empty_like(x)], [whole, without(rank, dim), whole], kinds, body)
-    if has_unit(op, "reverse"):
-        made.attributes[BACKWARDS] = ir.IntegerAttr.get(build.i64(), dim)
-    return made.results[1]
+    op = generic([x], [start, empty_like(x)], [whole, without(rank, dim), whole], _kinds(rank, dim), body)
+    if reverse:
+        op.attributes[BACKWARDS] = ir.IntegerAttr.get(build.i64(), dim)
+    return op.results[1]

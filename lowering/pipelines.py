@@ -140,6 +140,9 @@ VERSIONS = "version-ragged-components"
 _GPU = Stage("gpu", "privatize-ragged-scratch,place-ragged-temporaries,convert-forall-to-gpu,canonicalize,cse")
 
 
+_GPU_SCANS = f"expand-ragged-scans{{tile={DEVICE.scan_rows}}},ragged-decompose-scans,"
+
+
 def _gpu_loops(schedule: str) -> Stage:
     products = "gather-ragged-products," if schedule in ("auto", "contract") else ""
     return Stage(
@@ -173,7 +176,9 @@ def gpu_pipeline(check: bool = True, schedule: str = "auto") -> tuple[Stage, ...
     return (
         _LAYOUTS,
         *checks,
-        _ragged(f"keys-last=false{kept}", scans="ragged-decompose-scans,"),
+        _ragged(
+            f"keys-last=false{kept}", scans=f"expand-ragged-scans{{tile={DEVICE.scan_rows}}},ragged-decompose-scans,"
+        ),
         _gpu_scf(cores),
         _GPU_DENSE,
         _BUFFER,

@@ -1,5 +1,5 @@
 // RUN: ragged-opt %s --convert-ragged-to-scf --canonicalize --cse | FileCheck %s
-// RUN: ragged-opt %s --convert-ragged-to-scf="keys=64 keys-of-a-count=1" --canonicalize --cse | FileCheck %s --check-prefix=SHORT
+// RUN: ragged-opt %s --convert-ragged-to-scf="keys=64 keys-of-a-count=1 counts=1024" --canonicalize --cse | FileCheck %s --check-prefix=DIGITS
 
 // Parts of the keys count theirs at once; running sums, of a key over parts, say where each puts its indices.
 // CHECK-LABEL: func.func @f
@@ -7,6 +7,8 @@
 // CHECK-DAG: %[[LEAST:.*]] = arith.constant 16384 : index
 // CHECK-DAG: %[[EIGHT:.*]] = arith.constant 8 : index
 // CHECK: %[[SIZE:.*]] = tensor.dim %[[KEYS]]
+// CHECK: %[[ORDER:.*]] = memref.alloc(%[[SIZE]])
+// CHECK: %[[OFFSETS:.*]] = memref.alloc
 // CHECK: %[[EIGHTH:.*]] = arith.divui %[[SIZE]], %[[EIGHT]]
 // CHECK: %[[ANY:.*]] = arith.maxsi %[[COUNT]], %{{.*}}
 // CHECK: %[[FEW:.*]] = arith.divui %[[EIGHTH]], %[[ANY]]
@@ -26,24 +28,34 @@
 // CHECK: tensor.extract %[[COUNTED]]
 // CHECK: ragged.fold = {kind = "scan"}
 // CHECK: %[[LEFT:.*]] = memref.alloc(%[[PARTS]], %[[COUNT]])
-// CHECK: %[[ORDER:.*]] = memref.alloc(%[[SIZE]])
 // CHECK: linalg.generic {{.*}} outs(%[[LEFT]] :
 // CHECK: tensor.extract %[[STARTS]]#1
 // CHECK: scf.forall (%[[PART:.*]]) in (%[[PARTS]])
 // CHECK: %[[PLACE:.*]] = memref.load %[[LEFT]][%[[PART]],
-// CHECK: %[[INDEX:.*]] = arith.index_cast %{{.*}} : index to i64
 // CHECK: %[[TO:.*]] = arith.index_cast %[[PLACE]] : i64 to index
+// CHECK: %[[INDEX:.*]] = arith.index_cast %{{.*}} : index to i64
 // CHECK: memref.store %[[INDEX]], %[[ORDER]][%[[TO]]]
 // CHECK: memref.store %{{.*}}, %[[LEFT]][%[[PART]],
-// CHECK: %[[OFFSETS:.*]] = linalg.generic
+// CHECK: linalg.generic {{.*}} outs(%[[OFFSETS]] :
 // CHECK: tensor.extract %[[STARTS]]#1
-// CHECK: %[[PLACES:.*]] = bufferization.to_tensor %[[ORDER]]
-// CHECK: return %[[PLACES]], %[[OFFSETS]]
+// CHECK-DAG: %[[ENDS:.*]] = bufferization.to_tensor %[[OFFSETS]]
+// CHECK-DAG: %[[PLACES:.*]] = bufferization.to_tensor %[[ORDER]]
+// CHECK: return %[[PLACES]], %[[ENDS]]
 
-// SHORT-LABEL: func.func @f
-// SHORT: %[[LEAST:.*]] = arith.constant 64 : index
-// SHORT: %[[SIZE:.*]] = tensor.dim
-// SHORT: arith.divui %[[SIZE]], %[[LEAST]]
+// Many keys: by the low half of their bits, and of what that made by the high one; where a key starts is searched for.
+// DIGITS-LABEL: func.func @f
+// DIGITS: arith.constant 1024 : index
+// DIGITS: %[[ONCE:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : index
+// DIGITS: scf.if %[[ONCE]] {
+// DIGITS: } else {
+// DIGITS: math.ctlz
+// DIGITS: %[[RADIX:.*]] = arith.shli %{{.*}}, %[[HALF:.*]] : index
+// DIGITS: %[[FIRST:.*]] = memref.alloc
+// DIGITS: arith.andi
+// DIGITS: memref.store %{{.*}}, %[[FIRST]]
+// DIGITS: memref.load %[[FIRST]]
+// DIGITS: arith.shrui %{{.*}}, %[[HALF]] : index
+// DIGITS: scf.while
 func.func @f(%keys: tensor<?xi64>, %count: index) -> tensor<?x?xi64, #ragged.layout<"dr">> {
   %0 = ragged.group_by %keys, %count : (tensor<?xi64>, index) -> tensor<?x?xi64, #ragged.layout<"dr">>
   return %0 : tensor<?x?xi64, #ragged.layout<"dr">>

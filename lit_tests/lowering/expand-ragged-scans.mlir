@@ -1,4 +1,5 @@
 // RUN: ragged-opt %s --expand-ragged-scans | FileCheck %s
+// RUN: ragged-opt %s --expand-ragged-scans=tile=128 | FileCheck %s --check-prefix=TILES
 // RUN: ragged-opt %s --expand-ragged-scans --ragged-fuse | FileCheck %s --check-prefix=FUSED
 
 #L = #ragged.layout<"dr|d">
@@ -51,4 +52,34 @@ func.func @mapped(%x: tensor<?x?xi32, #ragged.layout<"dr">>) -> tensor<?x?xi64, 
   %w = arith.extsi %x : tensor<?x?xi32, #ragged.layout<"dr">> to tensor<?x?xi64, #ragged.layout<"dr">>
   %y = ragged.scan %w {dim = 1 : i64, kind = "sum", ragged.mapping = {threads = 64 : i64}} : (tensor<?x?xi64, #ragged.layout<"dr">>) -> tensor<?x?xi64, #ragged.layout<"dr">>
   return %y : tensor<?x?xi64, #ragged.layout<"dr">>
+}
+
+// In tiles every one starts from what those before it in its component come to; of other dims scans stay.
+// TILES-LABEL: func.func @last_of_two
+// TILES: %[[INNER:.*]] = ragged.offsets %[[X:.*]] {level = 2}
+// TILES: %[[VALUES:.*]] = ragged.values %[[X]]
+// TILES: %[[FIRST:.*]] = linalg.generic
+// TILES: %[[STARTS:.*]] = linalg.generic
+// TILES: scf.while
+// TILES: %[[T:.*]] = ragged.partition %[[VALUES]], %[[STARTS]] {dim = 0}
+// TILES: %[[SUMS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[T]] :
+// TILES: %[[OWN:.*]] = ragged.partition %[[SUMS]], %[[FIRST]] {dim = 0}
+// TILES: %[[BEFORE:.*]]:2 = linalg.generic {{.*}} ins(%[[OWN]] : {{.*}} attrs = {{ *[{]}}ragged.backwards = 1 : i64}
+// TILES: ^bb0(%[[A:.*]]: f32, %[[SO_FAR:.*]]: f32, %{{.*}}: f32):
+// TILES: %[[S:.*]] = arith.addf %[[SO_FAR]], %[[A]] : f32
+// TILES: linalg.yield %[[S]], %[[SO_FAR]]
+// TILES: %[[FROM:.*]] = ragged.values %[[BEFORE]]#1
+// TILES: linalg.generic {{.*}} ins(%[[T]] : {{.*}} outs(%[[FROM]], %{{.*}} : {{.*}} attrs = {{ *[{]}}ragged.backwards = 1 : i64}
+// TILES: ragged.assemble
+// TILES-NOT: ragged.scan
+func.func @last_of_two(%x: tensor<?x?x?xf32, #ragged.layout<"drr">>) -> tensor<?x?x?xf32, #ragged.layout<"drr">> {
+  %y = ragged.scan %x {dim = 2, kind = "sum", reverse} : (tensor<?x?x?xf32, #ragged.layout<"drr">>) -> tensor<?x?x?xf32, #ragged.layout<"drr">>
+  return %y : tensor<?x?x?xf32, #ragged.layout<"drr">>
+}
+
+// TILES-LABEL: func.func @features
+// TILES: ragged.scan
+func.func @features(%x: tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L> {
+  %y = ragged.scan %x {dim = 2, kind = "sum"} : (tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L>
+  return %y : tensor<?x?x8xf32, #L>
 }

@@ -17,16 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Protocol, cast
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.erasing import is_erased
 from ragged_dialect.errors import kind_of, require_nothing
+from ragged_dialect.ir import flow
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, GENERAL, SEGMENT, THREADS, Mapping, schedule_names
 from ragged_dialect.lowering.gpu.contract import kernels as contract
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.block_body import needs_block
+from ragged_dialect.lowering.gpu.kernel.combiner import is_split
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
@@ -157,8 +161,24 @@ def mapped(forall: ir.Operation, name: str, asked: Mapping) -> Mapping:
 
 
 def _general_threads(forall: ir.Operation) -> int:
-    """One thread where a body is step by step: others would take the same steps, and wait for each other."""
-    return DEVICE.block_threads if needs_block(forall) else 1
+    """No more threads than find something to do in a body that is step by step, where all would wait for each other:
+    one, or as many as the ops of a step have elements."""
+    if not needs_block(forall):
+        return 1
+    loops = find_ops(forall, "scf.for")
+    if not loops or any(flow.FOLD in loop.attributes for loop in loops):
+        return DEVICE.block_threads
+    return _block_size(max(DEVICE.warp, *map(_elements, generics_in(forall))))
+
+
+def _elements(generic: GenericOp) -> int:
+    """What of an op threads can do apart; many where that is not known."""
+    extents = [generic.static_extent(d) for d in range(generic.rank) if generic.parallel[d]]
+    if None in extents or is_split(generic):
+        return DEVICE.block_threads
+    loop = fast_loop(generic)
+    vector = None if loop is None else vector_access(generic, loop)
+    return prod(e for e in extents if e is not None) // (1 if vector is None else vector.width)
 
 
 def _balanced_threads(forall: ir.Operation) -> int:
@@ -168,9 +188,15 @@ def _balanced_threads(forall: ir.Operation) -> int:
 
 
 def _segment_threads(forall: ir.Operation) -> int:
-    """Threads that a component of usual length keeps busy."""
-    lanes = max((_lanes(generic) for generic in generics_in(forall)), default=1)
-    wanted = max(DEVICE.fewest_threads, DEVICE.component_rows * lanes)
+    """Threads that a component of usual length keeps busy; where a reduction is step by step, those for its results."""
+    generics = generics_in(forall)
+    lanes = max((_lanes(generic) for generic in generics), default=1)
+    if any(generic.reductions and not is_split(generic) for generic in generics):
+        return _block_size(max(DEVICE.warp, lanes))
+    return _block_size(max(DEVICE.fewest_threads, DEVICE.component_rows * lanes))
+
+
+def _block_size(wanted: int) -> int:
     return min(DEVICE.block_threads, 1 << (wanted - 1).bit_length())
 
 

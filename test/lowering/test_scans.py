@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import ml_dtypes
@@ -68,6 +69,26 @@ def test_scans(element: str, rows: str, kind: str, reverse: str, compile: Compil
     (wanted,) = run(text, "f", [argument])
     found = compile(text)(argument)
     assert_alike(found[0] if vectors else found, wanted[0] if vectors else wanted, element)
+
+
+@pytest.mark.parametrize("reverse", ["", ", reverse"])
+@pytest.mark.parametrize("lengths", [[0, 300, 0, 128, 129], [1], [], [127, 1, 512, 0]])
+@pytest.mark.parametrize("features", [(), (5,), (8,)])
+def test_long_components(features: tuple[int, ...], lengths: list[int], reverse: str, compile: Compile) -> None:
+    """Some tiles of rows, ends where tiles end, and components of two levels."""
+    dims, letters = "x".join(("?", "?", "?", *map(str, features))), "drr" + "|d" * len(features)
+    type_ = f'tensor<{dims}xi64, #ragged.layout<"{letters}">>'
+    text = f"""func.func @f(%x: {type_}) -> {type_} {{
+      %0 = ragged.scan %x {{dim = 2, kind = "sum"{reverse}}} : ({type_}) -> {type_}
+      return %0 : {type_}
+    }}"""
+    inner = np.cumsum([0, *lengths])
+    values = np.random.default_rng(0).integers(-9, 9, (inner[-1], *features))
+    found = compile(text)((values, np.array([0, len(lengths) // 2, len(lengths)]), inner))
+    for low, high in pairwise(inner):
+        rows = values[low:high][::-1] if reverse else values[low:high]
+        sums = np.cumsum(rows, 0)
+        np.testing.assert_array_equal(found[0][low:high], sums[::-1] if reverse else sums)
 
 
 @pytest.mark.parametrize("kind", KINDS)
