@@ -26,6 +26,7 @@ from ragged_dialect.arrays.index.rows import (
     component_starts,
     from_ends,
     kept_rows,
+    looked_up,
     slice_bounds,
     take_blocks,
     take_components,
@@ -34,7 +35,7 @@ from ragged_dialect.arrays.index.rows import (
     wrapped,
 )
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
-from ragged_dialect.arrays.tracing.axes import PlainAxis
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
 from ragged_dialect.arrays.tracing.leaves import is_dense
 from ragged_dialect.arrays.tracing.operation import operation
@@ -225,7 +226,10 @@ def _blocks(x: Tensor, dim: int, index: Tensor) -> Tensor:
         known = all(isinstance(size, int) for size in sizes)  # what is unknown may be 0 times as well
         plain = PlainAxis(math.prod(size for size in sizes if isinstance(size, int)) if known else None)
         vector = restored(index, [list(range(len(sizes)))], [plain], expand=False)
-    return take_blocks(x, x.place(dim)[0], _checked(x, dim, vector), sizes, index.axes)
+    at = _checked(x, dim, vector)
+    if x.is_dense and all(isinstance(axis, NestedAxis) and set(axis.letters) <= set("dr") for axis in index.axes):
+        return looked_up(x, dim, index)
+    return take_blocks(x, x.place(dim)[0], at, sizes, index.axes)
 
 
 def _checked(x: Tensor, dim: int, index: Tensor) -> ir.Value:

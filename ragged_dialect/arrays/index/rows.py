@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
-from ragged_dialect.arrays.tracing.elements import INT64, compare, select
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, shape_of
+from ragged_dialect.arrays.tracing.elements import INT64, compare, convert, select
 from ragged_dialect.arrays.tracing.loops import compute, empty
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
@@ -124,10 +124,6 @@ def take_rows(x: Tensor, number: int, at: ir.Value, axis: Axis) -> Tensor:
 def take_blocks(x: Tensor, number: int, at: ir.Value, own: Sequence[Mixed], axes_: Sequence[Axis]) -> Tensor:
     """Storage rows along an axis at positions `at`, which are those of storage of several axes, one after the other:
     a copy under these axes, whose extents are `own`."""
-    if all(isinstance(axis, PlainAxis) for axis in x.axes) and all(
-        isinstance(axis, NestedAxis) and set(axis.letters) <= set("dr") for axis in axes_
-    ):
-        return _rows_of(x, number, x.trace.assembled(at, axes_, INT64))
     storage = x.storage_sizes()
     sizes = [*storage[:number], *own, *storage[number + 1 :]]
     rank, loops = len(sizes), range(number, number + len(own))
@@ -152,9 +148,9 @@ def take_blocks(x: Tensor, number: int, at: ir.Value, own: Sequence[Mixed], axes
     return x.trace.assembled(op.result, axes, x.dtype)
 
 
-def _rows_of(x: Tensor, number: int, at: Tensor) -> Tensor:
-    """Rows of a plain axis of dense storage by indices of some structure, as a loop over this: what reads the result
-    may be fused with it."""
+def looked_up(x: Tensor, number: int, at: Tensor) -> Tensor:
+    """Rows of a plain axis of dense storage by indices of some structure, which count from the end where negative and
+    are checked, as a loop over these: what reads the result may be fused with it."""
     before, after = range(number), range(number + 1, x.ndim)
     axes = [*x.axes[:number], *at.axes, *x.axes[number + 1 :]]
     levels = [*((x, dim) for dim in before), *((at, dim) for dim in range(at.ndim)), *((x, dim) for dim in after)]
@@ -162,7 +158,8 @@ def _rows_of(x: Tensor, number: int, at: Tensor) -> Tensor:
 
     def body(elements: list[ir.Value]) -> list[ir.Value]:
         loops = [loop_index(dim) for dim in range(len(levels)) if dim not in own]
-        return [tensor.extract(x.storage, [*loops[:number], build.to_index(elements[0]), *loops[number:]])]
+        row = build.to_index(wrapped(convert(elements[0], at.dtype, INT64), x.extent(number)))
+        return [tensor.extract(x.storage, [*loops[:number], row, *loops[number:]])]
 
     out = empty(x.trace, axes, levels, x.dtype)
     outs = [(out, x.dtype, axes, range(len(levels)))]
