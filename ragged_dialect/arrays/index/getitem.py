@@ -202,7 +202,8 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
     if index.is_dense and index.ndim == 0:
         return pick(x, dim, as_index(index)), 0
     if index.is_dense and index.ndim == 1 and x.layout.letter(dim) not in RAGGED:
-        return take_at(x, dim, _checked(x, dim, index)), 1
+        at = _checked(x, dim, index)
+        return (looked_up(x, dim, index) if x.is_dense else take_at(x, dim, at)), 1
     if index.is_dense and index.ndim == 1:
         given = shapes.as_vector(index.storage)
         x = contiguous(x)
@@ -227,7 +228,7 @@ def _blocks(x: Tensor, dim: int, index: Tensor) -> Tensor:
         plain = PlainAxis(math.prod(size for size in sizes if isinstance(size, int)) if known else None)
         vector = restored(index, [list(range(len(sizes)))], [plain], expand=False)
     at = _checked(x, dim, vector)
-    if x.is_dense and all(isinstance(axis, NestedAxis) and set(axis.letters) <= set("dr") for axis in index.axes):
+    if x.is_dense and not any(isinstance(axis, NestedAxis) and "t" in axis.letters for axis in index.axes):
         return looked_up(x, dim, index)
     return take_blocks(x, x.place(dim)[0], at, sizes, index.axes)
 
