@@ -32,11 +32,12 @@ class Backward(Lanes):
         super().__init__(
             op,
             visible if queries else visible.of_keys,
+            own,
             others,
             [x.type.shape[2] for x in own[: 1 + second]],
             blocks,
         )
-        self.own, self.saved, self.queries, self.scale = own, saved, queries, op.scale.value
+        self.saved, self.queries, self.scale = saved, queries, op.scale.value
         self.rows = [self.columns(x) for x in own]
         self.sums = [self.columns(x) for x in own[: 1 + second]]
         self.weights, self.parts = (self.regs.scratch(TILE) for _ in range(2))
@@ -58,7 +59,7 @@ class Backward(Lanes):
 
         def one(k: ir.Value) -> None:
             other = build.value(build.add(first, k))
-            self.run_tiles(block, other, self._tile)
+            self.run_tiles(block, head, other, self._tile)
 
         def end(number: ir.Value, own: Block, made: list[ir.Value]) -> list[ir.Value]:
             low, scales = build.sub(own.row, block.row), (self.scale, 1.0)

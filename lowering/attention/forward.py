@@ -20,7 +20,7 @@ class Forward(Lanes):
     """Emits the kernel; `q`, `k` and `v` are dense [rows, heads, head dim]."""
 
     def __init__(self, op: AttentionOp, q: ir.Value, k: ir.Value, v: ir.Value, blocks: int) -> None:
-        super().__init__(op, op.visible, (k, v), [v.type.shape[2]], blocks)
+        super().__init__(op, op.visible, (q,), (k, v), [v.type.shape[2]], blocks)
         self.q = q
         self.queries, self.sums = self.columns(q), self.columns(v)
         self.scores = self.regs.scratch(TILE)
@@ -52,7 +52,7 @@ class Forward(Lanes):
             return [made, *(flow.for_loop(own.count, outs[1:], log) if lse is not None else [])]
 
         self.each_part(block, [], begin)
-        self.run_tiles(block, key_head, self._tile)
+        self.run_tiles(block, head, key_head, self._tile)
         return self.each_part(block, [o] if lse is None else [o, lse], end)
 
     @property

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragged_dialect._mlir import arith, ir, memref, tensor, vector
-from ragged_dialect.ir import build, flow
+from ragged_dialect._mlir import arith, ir, memref, scf, tensor, vector
+from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.memory import buffer_of
 from ragged_dialect.lowering.buffers import subview
@@ -59,10 +59,22 @@ class Bounds(NamedTuple):
     high: Mixed
 
 
+class Ahead(NamedTuple):
+    """Rows of a tensor of a head that are read later, from a row on."""
+
+    x: ir.Value
+    row: ir.Value
+    head: ir.Value
+
+
 class Meeting(NamedTuple):
     """A tile of rows of a head, from the first on, and a block of lanes, the one of a number, that meets those from a
-    low place of the tile to a high one; the low one is a multiple of the rows that are multiplied at once."""
+    low place of the tile to a high one; the low one is a multiple of the rows that are multiplied at once. `ahead` are
+    the tiles that come next, and `own` the rows that are along lanes after the last tile."""
 
+    ahead: Sequence[Ahead]
+    own: Sequence[Ahead]
+    is_last: ir.Value
     head: ir.Value
     number: ir.Value
     block: Block
@@ -78,21 +90,22 @@ def blocks_of(regs: RegisterBlock, widths: Sequence[int]) -> int:
 
 
 class Lanes:
-    """Emits parts of kernels; `others` are the rows that lanes meet, in two tensors [rows, heads, dim], of which the
-    first makes scores, and `visible` those that a lane does meet. `made` are the widths of results.
-    `blocks` of lanes share a tile."""
+    """Emits parts of kernels; `own` have the rows along lanes, `others` the rows that these meet, in two tensors [rows,
+    heads, dim], of which the first makes scores, and `visible` those that a lane does meet. `made` are the widths of
+    results. `blocks` of lanes share a tile."""
 
     def __init__(
-        self, op: Attention, visible: Keys, others: Sequence[ir.Value], made: Sequence[int], blocks: int
-    ) -> None:
-        self.visible, self.cap, self.others, self.blocks = visible, op.cap, others, blocks
+        self, op: Attention, visible: Keys, own: Sequence[ir.Value], others: Sequence[ir.Value], made: Sequence[int],
+        blocks: int,
+    ) -> None:  # fmt: skip
+        self.visible, self.cap, self.own, self.others, self.blocks = visible, op.cap, own, others, blocks
         element = op.q.type.element_type
         self.wide = wide(element)
         self.regs = RegisterBlock.of(self.wide)
         self.factor = op.scale.value * (1 / math.log(2) if self.cap is None else 1 / self.cap)
         """What makes scores in base 2 of products, or what tanh takes."""
         self.tiles = [self.rows_of(TILE, _width(x)) for x in others]
-        self.buffers = [buffer_of(x, gaps=True) for x in others]
+        self.buffers = {x: buffer_of(x, gaps=True) for x in (*own, *others)}
         self.turned = self.rows_of(self.regs.lanes, max(made))
         self.factors = self.regs.scratch(1)
 
@@ -210,12 +223,21 @@ class Lanes:
             stop = build.maximum(stop, full)
         return Bounds(low, full, stop, high)
 
-    def run_tiles(self, block: Block, head: ir.Value, body: Callable[[Meeting], None]) -> None:
-        """The body for tiles of rows, which have been copied, and blocks of lanes that meet some of them."""
+    def run_tiles(self, block: Block, own: ir.Value, head: ir.Value, body: Callable[[Meeting], None]) -> None:
+        """The body for tiles of rows of a head, which have been copied, and blocks of lanes, of their `own` one, that
+        meet some of them."""
         bounds = self.bounds(block)
+        last = [_after(x, start, block.others, head) for x, start in zip(self.others, block.starts, strict=True)]
+        lanes = [_after(x, block.row, block.count, own) for x in self.own]
 
         def tile(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             count = build.minimum(build.sub(bounds.high, first), TILE)
+            following = build.add(first, TILE)
+            more = build.less(following, bounds.high)
+            ahead = [
+                Ahead(x, arith.select(more, build.add(following, start), then.row), arith.select(more, head, then.head))
+                for x, start, then in zip(self.others, block.starts, last, strict=True)
+            ]
             for x, start, into in zip(self.others, block.starts, self.tiles, strict=True):
                 self._copy(x, build.add(first, start), head, count, into)
 
@@ -224,8 +246,8 @@ class Lanes:
                 low = build.maximum(build.sub(met.low, first), 0)
                 low = build.mul(build.divide(low, self.regs.rows), self.regs.rows)
                 high = build.minimum(build.sub(met.high, first), count)
-                some = build.less(low, high)
-                meeting = Meeting(head, number, own, met, first, low, high)
+                some, is_last = build.less(low, high), build.at_least(following, bounds.high)
+                meeting = Meeting(ahead, lanes, is_last, head, number, own, met, first, low, high)
                 return flow.choose(some, lambda: body(meeting) or [], list, [])
 
             return self.each_part(block, [], part)
@@ -244,23 +266,29 @@ class Lanes:
 
         each(build.mul(build.ceildiv(count, self.regs.rows), self.regs.rows), row)
 
-    def _prefetch(self, number: int, meeting: Meeting, place: Mixed, count: int) -> None:
-        """Ask for some rows of the next tile of a tensor: a block's share of so many from a place on. Called between
-        products, for a few lines each time: where more are on their way than a first cache waits for (10 to 16), what
-        follows waits as well."""
-        share = build.divide(build.add(build.mul(meeting.number, TILE), place), self.blocks)
-        x, block = self.others[number], meeting.block
-        for k in range(build.ceildiv(count, self.blocks)):
-            row = build.minimum(build.add(build.add(meeting.first, TILE + k), share), build.sub(block.others, 1))
-            at = [build.value(build.add(row, block.starts[number])), meeting.head]
-            for d in range(0, _width(x), 8 * CACHE_LINE // x.type.element_type.width):
-                memref.prefetch(self.buffers[number], [*at, build.value(d)], False, 2, True)
+    def _prefetch(self, ahead: Ahead, meeting: Meeting, place: Mixed, count: int, rows: int) -> None:
+        """Ask for some of so many rows: a block's share of those for `count` places of a tile from one on. Called
+        between products, for a few lines each time: where more are on their way than a first cache waits for (10 to
+        16), what follows waits as well."""
+        share = build.add(build.mul(meeting.number, TILE), place)
+        share = build.divide(build.mul(share, rows), TILE * self.blocks)
+        last = build.sub(shapes.dim(ahead.x, 0), 1)
+        for k in range(build.ceildiv(count * rows, TILE * self.blocks)):
+            at = [build.value(build.minimum(build.add(build.add(ahead.row, share), k), last)), ahead.head]
+            for d in range(0, _width(ahead.x), 8 * CACHE_LINE // ahead.x.type.element_type.width):
+                memref.prefetch(self.buffers[ahead.x], [*at, build.value(d)], False, 2, True)
 
     def products(self, number: int, columns: ir.Value, meeting: Meeting, places: Sequence[ir.Value]) -> list[ir.Value]:
         """The products of lanes with the rows at some places of a tile of one of the tensors; where there is none, of
         anything."""
         tile = self.tiles[number]
-        self._prefetch(number, meeting, places[0], len(places))
+        self._prefetch(meeting.ahead[number], meeting, places[0], len(places), TILE)
+        if number == 0:
+            own = scf.IfOp(meeting.is_last)
+            with ir.InsertionPoint(own.then_block):
+                for x in meeting.own:
+                    self._prefetch(x, meeting, places[0], len(places), self.blocks * self.regs.lanes)
+                scf.yield_([])
         return self.regs.product(
             _width(self.others[number]),
             [self.regs.splat(0.0)] * len(places),
@@ -324,7 +352,7 @@ class Lanes:
             at = [build.value(build.add(place, k)) for k in range(many)]
             if shrink is not None:
                 rows = build.ceildiv(TILE * many, width)
-                self._prefetch(number, meeting, build.divide(build.mul(place, TILE), width), rows)
+                self._prefetch(meeting.ahead[number], meeting, build.divide(build.mul(place, TILE), width), rows, TILE)
             made = self.regs.product(
                 build.sub(meeting.high, low),
                 list(map(before, at)),
@@ -353,6 +381,13 @@ def each(count: Mixed, body: Callable[[ir.Value], object], first: int = 0, step:
 
     if not (isinstance(count, int) and count <= first):
         flow.strided(first, step, count, [], once)
+
+
+def _after(x: ir.Value, row: Mixed, count: Mixed, head: ir.Value) -> Ahead:
+    """What is read after some rows of a head of a tensor: these of the next head, after the last one what is behind."""
+    more = build.less(build.add(head, 1), shapes.dim(x, 1))
+    then = arith.select(more, build.value(row), build.value(build.add(row, count)))
+    return Ahead(x, then, arith.select(more, build.value(build.add(head, 1)), build.value(0)))
 
 
 def _width(x: ir.Value) -> int:
