@@ -112,12 +112,14 @@ def _tiles(offsets: ir.Value, rows: ir.Value, tile: int) -> tuple[ir.Value, ir.V
     components = build.value(build.sub(shapes.dim(offsets, 0), 1))
 
     def first(g: ir.Value) -> ir.Value:
-        return build.add(arith.divui(shapes.load(offsets, g), build.value(tile)), g)
+        return arith.addi(arith.divui(shapes.load(offsets, g), build.value(tile)), g)
 
     def start(j: ir.Value) -> ir.Value:
         (g,) = ended(lambda g: first(build.add(g, 1)), [build.add(j, 1)], build.value(0), components)
         end = shapes.load(offsets, build.minimum(build.add(g, 1), components))
-        return build.minimum(build.add(shapes.load(offsets, g), build.mul(build.sub(j, first(g)), tile)), end)
+        return build.value(
+            build.minimum(build.add(shapes.load(offsets, g), build.mul(build.sub(j, first(g)), tile)), end)
+        )
 
     count = build.add(build.add(arith.divui(rows, build.value(tile)), components), 1)
     return vectors.generate(build.add(components, 1), first), vectors.generate(count, start)

@@ -344,3 +344,137 @@ func.func @other_squares(%offsets: memref<?xi64>, %x: memref<?xf32>, %squares: m
   }
   return
 }
+
+// -----
+
+// Exponentials of differences from a maximum are made from the maximum of each part, while its rows are in the cache, and
+// corrected where they are read. Where something else reads them, rows are gone through twice.
+
+#all = affine_map<(r, d) -> (r, d)>
+#kept = affine_map<(r, d) -> (d)>
+#same = affine_map<(d) -> (d)>
+
+// CHECK-LABEL: func.func @softmax
+// CHECK: scf.forall
+// CHECK: scf.if
+// CHECK:   %[[TILES:.*]] = arith.divui %{{.*}}, %c256
+// CHECK:   %[[HIGHEST:.*]] = memref.alloc(%[[TILES]])
+// CHECK:   %[[SUMS:.*]] = memref.alloc(%[[TILES]])
+// CHECK:   %[[FACTORS:.*]] = memref.alloc(%[[TILES]])
+// CHECK:   scf.forall (%[[T:.*]]) in (%[[TILES]]) {
+// CHECK:     linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]}
+// CHECK:     arith.maximumf
+// CHECK:     %[[OWN:.*]] = memref.subview %[[FACTORS]][%[[T]], 0]
+// CHECK:     linalg.generic {{.*}} iterator_types = ["parallel"]} {{.*}} outs(%[[OWN]]
+// CHECK:     arith.select
+// CHECK:     linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%{{.*}}, %[[OWN]]
+// CHECK:     math.exp
+// CHECK:   linalg.generic {{.*}} ins(%[[HIGHEST]], %{{.*}}) outs(%[[FACTORS]]
+// CHECK:     arith.subf
+// CHECK:     math.exp
+// CHECK:   linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[SUMS]], %[[FACTORS]]
+// CHECK:   scf.forall (%[[U:.*]]) in (%[[TILES]]) {
+// CHECK:     %[[FACTOR:.*]] = memref.subview %[[FACTORS]][%[[U]], 0]
+// CHECK:     linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%{{.*}}, %{{.*}}, %[[FACTOR]]
+// CHECK:     ^bb0(%[[E:.*]]: f32, %[[S:.*]]: f32, %[[F:.*]]: f32, %{{.*}}: f32):
+// CHECK:       %[[TRUE:.*]] = arith.mulf %[[E]], %[[F]]
+// CHECK:       arith.divf %[[TRUE]], %[[S]]
+// CHECK: return
+
+// CHECK-LABEL: func.func @read_elsewhere
+// CHECK: scf.forall
+// CHECK: scf.if
+// CHECK:   scf.forall
+// CHECK-NOT: math.exp
+// CHECK:   scf.forall
+// CHECK:     math.exp
+// CHECK: return
+func.func @softmax(%offsets: memref<?xi64>, %x: memref<?x64xf32>, %y: memref<?x64xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %rows = memref.subview %x[%low, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    %out = memref.subview %y[%low, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    %m = memref.alloc() : memref<64xf32>
+    %s = memref.alloc() : memref<64xf32>
+    %e = memref.alloc(%length) : memref<?x64xf32>
+    linalg.fill ins(%lowest : f32) outs(%m : memref<64xf32>)
+    linalg.generic {indexing_maps = [#all, #kept], iterator_types = ["reduction", "parallel"]}
+        ins(%rows : memref<?x64xf32, strided<[64, 1], offset: ?>>) outs(%m : memref<64xf32>) {
+    ^bb0(%a: f32, %acc: f32):
+      %0 = arith.maximumf %acc, %a : f32
+      linalg.yield %0 : f32
+    }
+    linalg.fill ins(%zero : f32) outs(%s : memref<64xf32>)
+    linalg.generic {indexing_maps = [#all, #kept, #all, #kept], iterator_types = ["reduction", "parallel"]}
+        ins(%rows, %m : memref<?x64xf32, strided<[64, 1], offset: ?>>, memref<64xf32>) outs(%e, %s : memref<?x64xf32>, memref<64xf32>) {
+    ^bb0(%a: f32, %top: f32, %old: f32, %acc: f32):
+      %0 = arith.subf %a, %top : f32
+      %1 = math.exp %0 : f32
+      %2 = arith.addf %acc, %1 : f32
+      linalg.yield %1, %2 : f32, f32
+    }
+    linalg.generic {indexing_maps = [#all, #kept, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%e, %s : memref<?x64xf32>, memref<64xf32>) outs(%out : memref<?x64xf32, strided<[64, 1], offset: ?>>) {
+    ^bb0(%a: f32, %sum: f32, %old: f32):
+      %0 = arith.divf %a, %sum : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
+func.func @read_elsewhere(%offsets: memref<?xi64>, %x: memref<?x64xf32>, %y: memref<?x64xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %rows = memref.subview %x[%low, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    %out = memref.subview %y[%low, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    %m = memref.alloc() : memref<64xf32>
+    %s = memref.alloc() : memref<64xf32>
+    %e = memref.alloc(%length) : memref<?x64xf32>
+    linalg.fill ins(%lowest : f32) outs(%m : memref<64xf32>)
+    linalg.generic {indexing_maps = [#all, #kept], iterator_types = ["reduction", "parallel"]}
+        ins(%rows : memref<?x64xf32, strided<[64, 1], offset: ?>>) outs(%m : memref<64xf32>) {
+    ^bb0(%a: f32, %acc: f32):
+      %0 = arith.maximumf %acc, %a : f32
+      linalg.yield %0 : f32
+    }
+    linalg.fill ins(%zero : f32) outs(%s : memref<64xf32>)
+    linalg.generic {indexing_maps = [#all, #kept, #all, #kept], iterator_types = ["reduction", "parallel"]}
+        ins(%rows, %m : memref<?x64xf32, strided<[64, 1], offset: ?>>, memref<64xf32>) outs(%e, %s : memref<?x64xf32>, memref<64xf32>) {
+    ^bb0(%a: f32, %top: f32, %old: f32, %acc: f32):
+      %0 = arith.subf %a, %top : f32
+      %1 = math.exp %0 : f32
+      %2 = arith.addf %acc, %1 : f32
+      linalg.yield %1, %2 : f32, f32
+    }
+    linalg.generic {indexing_maps = [#all, #kept], iterator_types = ["reduction", "parallel"]}
+        ins(%e : memref<?x64xf32>) outs(%m : memref<64xf32>) {
+    ^bb0(%a: f32, %acc: f32):
+      %0 = arith.maximumf %acc, %a : f32
+      linalg.yield %0 : f32
+    }
+    linalg.generic {indexing_maps = [#all, #kept, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%e, %s : memref<?x64xf32>, memref<64xf32>) outs(%out : memref<?x64xf32, strided<[64, 1], offset: ?>>) {
+    ^bb0(%a: f32, %sum: f32, %old: f32):
+      %0 = arith.divf %a, %sum : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}

@@ -35,7 +35,7 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
     def at_once() -> None:
         sort = _CountingSort.of(ctx, size, count, key)
         sort.place(lambda i, place: memref.store(build.to_i64(i), order, [place]))
-        _generate(offsets, lambda k: tensor.extract(sort.starts, [build.mul(k, sort.parts)]))
+        _generate(offsets, lambda at: tensor.extract(sort.starts, [build.mul(at[0], sort.parts)]))
 
     def by_digits() -> None:
         bits = arith.subi(build.constant(build.i64(), 64), math.ctlz(build.to_i64(count)))
@@ -53,11 +53,11 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
             return key(build.to_index(memref.load(order, [i])))
 
         _CountingSort.of(ctx, size, radix, low).place(lambda i, place: memref.store(build.to_i64(i), first, [place]))
-        highs = build.add(arith.shrui(count, half), 1)
+        highs: ir.Value = arith.addi(arith.shrui(count, half), build.value(1))
         _CountingSort.of(ctx, size, highs, high).place(
             lambda i, place: memref.store(memref.load(first, [i]), order, [place])
         )
-        _generate(offsets, lambda k: build.to_i64(ended(sorted_, [k], build.value(0), size)[0]))
+        _generate(offsets, lambda at: build.to_i64(ended(sorted_, at, build.value(0), size)[0]))
 
     if ctx.counts:
         branch = scf.IfOp(build.at_most(count, ctx.counts), has_else=True)
@@ -93,7 +93,7 @@ class _CountingSort:
         parts = build.value(build.maximum(build.minimum(many, few), 1))
         counts = room([parts, count], build.i64())
         shapes.fill(build.constant(build.i64(), 0), counts)
-        _meet(size, parts, key, counts, lambda *_: None)
+        _meet(size, parts, key, counts, lambda _, __: None)
         counted = tensor_of(counts)
 
         def number(i: ir.Value) -> ir.Value:
@@ -105,7 +105,12 @@ class _CountingSort:
     def place(self, put: Callable[[ir.Value, ir.Value], None]) -> None:
         """Put every element, by its number, to its place."""
         left = room([self.parts, self.count], build.i64())
-        _generate(left, lambda part, k: tensor.extract(self.starts, [build.add(build.mul(k, self.parts), part)]))
+
+        def start(at: list[ir.Value]) -> ir.Value:
+            part, key = at
+            return tensor.extract(self.starts, [build.add(build.mul(key, self.parts), part)])
+
+        _generate(left, start)
         _meet(self.size, self.parts, self.key, left, put)
 
 
@@ -132,11 +137,11 @@ def _meet(
         flow.for_loop(own, [], body)
 
 
-def _generate(buffer: ir.Value, element: Callable[..., ir.Value]) -> None:
+def _generate(buffer: ir.Value, element: Callable[[list[ir.Value]], ir.Value]) -> None:
     """Have all elements of a buffer, each by its indices."""
     loops = range(buffer.type.rank)
     identity = ir.AffineMap.get_identity(len(loops))
-    generic([], [buffer], [identity], ["parallel"] * len(loops), lambda _: [element(*map(loop_index, loops))])
+    generic([], [buffer], [identity], ["parallel"] * len(loops), lambda _: [element([loop_index(k) for k in loops])])
 
 
 RULES = {"ragged.group_by": lower_group_by}

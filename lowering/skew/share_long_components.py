@@ -16,6 +16,7 @@ from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.program_runtime import call, declare
 from ragged_dialect.lowering.records import REFUSES
 from ragged_dialect.lowering.rows.op import FLAT
+from ragged_dialect.lowering.skew.exponentials import Exponentials
 from ragged_dialect.lowering.skew.parts import Parts
 from ragged_dialect.lowering.skew.places import Places
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut
@@ -47,11 +48,12 @@ class ShareLongComponents(RaggedPass):
 
     Maps become loops over chunks of rows, which threads share, in `convert-ragged-forall-to-loops`. Scans are done part
     by part, each from what the parts before it come to, after these have been reduced. Squares of differences from a
-    mean, as a variance has, are added up with the rows that the mean is of (`squares.py`). Which components are long
-    depends on the data alone, so results do not depend on the number of threads: those that have more than one row in
-    16 of all, and more than `elements` of the widest of their buffers. Foralls stay as they are whose body has
-    loops or branches of its own, or a reduction whose parts cannot be combined, and those whose lengths do not come
-    from offsets.
+    mean, as a variance has, are added up with the rows that the mean is of (`squares.py`), and exponentials of
+    differences from a maximum, as a softmax has, are made with the rows that it is of (`exponentials.py`). Which
+    components are long depends on the data alone, so results do not depend on the number of threads: those that have
+    more than one row in 16 of all, and more than `elements` of the widest of their buffers. Foralls stay as they are
+    whose body has loops or branches of its own, or a reduction whose parts cannot be combined, and those whose lengths
+    do not come from offsets.
 
     With `refuse` programs stay small: a call ends before a forall that has a long component (`ragged_refuse_skew`), and
     who made it compiles the program that shares them; the attribute `ragged.refuses_skew` of the module says so.
@@ -172,9 +174,9 @@ class _Components:
         length = known[self.length]
         left = [op.operation for op in list(end.block.operations)[:-1]]
         for op in reversed(left):
-            both = Squares.of(op, length) if op in left else None
-            if both is not None and both.sums.op in left:
-                left = [other for other in left if other not in (both.sums.op, both.squares.op)]
+            both = (Squares.of(op, length) or Exponentials.of(op, length)) if op in left else None
+            if both is not None and all(used in left for used in both.ops):
+                left = [other for other in left if other not in both.ops]
                 both.share(length, elements // _PARTS)
         for found in [Parts.of(op, length) for op in left]:
             if found is not None:

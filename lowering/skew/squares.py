@@ -9,11 +9,12 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds, loop_index
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.clone import clone, copy_attributes
-from ragged_dialect.ir.match import defining_op, made_by
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures
-from ragged_dialect.lowering.buffers import is_address, is_allocation, is_buffer, is_constant, root
+from ragged_dialect.lowering.buffers import is_constant
 from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
+from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, outs_of
 from ragged_dialect.lowering.skew.parts import Parts
 
 
@@ -50,16 +51,19 @@ class Squares:
             return None
         for at, first in enumerate(before):
             sums = Parts.of(first, length)
-            if sums is None or sums.runs or not all(x in _outs(first) for x in list(between.operands)[:-1]):
+            if sums is None or sums.runs or not all(x in outs_of(first) for x in list(between.operands)[:-1]):
                 continue
-            total = next((n for n in sums.combiners if _adds_up(sums, n, squares, g)), None)
-            read = [x for k, x in enumerate(list(op.operands)[:-1]) if k != shift]
-            written = [root(x) for o in before[at + 1 :] for x in _outs(o)]
-            known = all(x in list(first.operands) for x in read)
-            if total is None or not known or not all(is_allocation(x) and x not in map(root, read) for x in written):
+            added = [n for n, combiner in sums.combiners.items() if combiner.is_sum]
+            total = next((n for n in added if is_of_same(sums, n, squares, shift, g)), None)
+            if total is None or not can_follow(first, op, before[at + 1 :], shift):
                 return None
             return Squares(sums, total, between, squares, shift)
         return None
+
+    @property
+    def ops(self) -> tuple[ir.Operation, ...]:
+        """What is replaced."""
+        return self.sums.op, self.squares.op
 
     def share(self, length: ir.Value, elements: int) -> None:
         """Replace both reductions by those of parts of the rows, and by what combines what is left of them."""
@@ -109,52 +113,16 @@ def _difference(squares: Parts) -> tuple[ir.Value, int] | None:
     if a != b or difference is None or iterator_kinds(op).count("reduction") > 1 or squares.runs:
         return None
     g, m = difference.operands
-    arguments, maps = _arguments(op), indexing_maps(op)
+    arguments, maps = arguments_of(op), indexing_maps(op)
     if m not in arguments or m.type != combiner.element.type:
         return None
     shift = arguments.index(m)
     return (g, shift) if shift < number and maps[shift] == maps[number] else None
 
 
-def _outs(op: ir.Operation) -> list[ir.Value]:
-    """What an op writes to: whatever it may, where it is none that is known."""
-    if op.name.startswith("linalg."):
-        return list(op.operands)[op.attributes["operandSegmentSizes"][0] :]
-    return [] if is_address(op) or op.name == "memref.load" else [x for x in op.operands if is_buffer(x)]
-
-
 def _makes(op: ir.Operation, m: ir.Value) -> bool:
     """Whether an op makes m of its operands alone, element by element."""
-    if op.name != "linalg.generic" or _outs(op) != [m] or "reduction" in iterator_kinds(op):
+    if op.name != "linalg.generic" or outs_of(op) != [m] or "reduction" in iterator_kinds(op):
         return False
     block = op.regions[0].blocks[0]
     return all(map(is_constant, captures(block.operations, block.arguments)))
-
-
-def _adds_up(sums: Parts, number: int, squares: Parts, g: ir.Value) -> bool:
-    """Whether a result is the sum of what is g in the other op, over the same rows and of the same elements."""
-    maps, others = indexing_maps(sums.op), indexing_maps(squares.op)
-    known = [(x, maps[k], a) for k, (x, a) in enumerate(zip(sums.op.operands, _arguments(sums.op), strict=True))]
-    alike = {
-        b: a
-        for x, map_, a in known
-        for k, (y, b) in enumerate(zip(squares.op.operands, _arguments(squares.op), strict=True))
-        if x == y and map_ == others[k]
-    }
-
-    def same(a: ir.Value, b: ir.Value) -> bool:
-        if b in alike or a == b:
-            return a == alike.get(b, b)
-        one, other = defining_op(a), defining_op(b)
-        if one is None or other is None or one.name != other.name or len(one.regions) or not len(one.operands):
-            return False
-        pairs = zip(one.operands, other.operands, strict=True)
-        return copy_attributes(one) == copy_attributes(other) and all(same(*pair) for pair in pairs)
-
-    combiner = sums.combiners[number]
-    kinds = iterator_kinds(sums.op) == iterator_kinds(squares.op) and sums.loop == squares.loop
-    return kinds and combiner.is_sum and maps[number] == others[-1] and same(combiner.element, g)
-
-
-def _arguments(op: ir.Operation) -> list[ir.Value]:
-    return list(op.regions[0].blocks[0].arguments)

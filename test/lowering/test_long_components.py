@@ -111,6 +111,28 @@ def test_squares_of_what_is_no_number(value: float) -> None:
     np.testing.assert_array_equal(found, [[0.0, np.nan]])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("case", ["drift", "a part of -inf", "all -inf", "inf", "nan", "a part far below"])
+def test_exponentials_of_parts_with_maxima_of_their_own(case: str, dtype: str) -> None:
+    """They are corrected where they are read, also where a part has nothing above -inf."""
+    rows = 2 * LEAST // 8 + 77
+    x = np.random.default_rng(0).standard_normal((rows, 64)) * 3
+    if case == "drift":
+        x += np.linspace(-300, 300, rows)[:, None]
+    elif case in ("a part of -inf", "all -inf"):
+        x[: rows // 2 if "part" in case else rows] = -np.inf
+    elif case == "a part far below":
+        x[: rows // 2] -= 30000
+    else:
+        x[rows // 3, 5] = float(case)
+    x = x.astype(dtype)
+    with np.errstate(invalid="ignore"):
+        found = rg.softmax(rg.from_lengths(x, np.array([2, rows - 2])), 1)
+        expected = loop("softmax", x, [2, rows - 2])
+    tolerance = {"float16": (3e-3, 1e-7), "float32": (3e-5, 1e-30), "float64": (1e-12, 0.0)}[dtype]
+    np.testing.assert_allclose(found.values, expected, *tolerance, equal_nan=True)
+
+
 BITS = """
 import hashlib
 from test_long_components import FUNCTIONS, STRUCTURES, values_of
