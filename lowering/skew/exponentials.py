@@ -16,7 +16,7 @@ from ragged_dialect.lowering.buffers import is_allocation, plain_dim, range_view
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
 from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, outs_of
-from ragged_dialect.lowering.skew.parts import Parts, count_from
+from ragged_dialect.lowering.skew.parts import Parts, count_from, yielded
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut
 
 
@@ -151,9 +151,8 @@ def _weights(weights: Parts) -> tuple[ir.Operation, ir.Value, int, int, int] | N
     exponential = defining_op(combiner.element)
     if exponential is None or exponential.name not in ("math.exp", "math.exp2") or not combiner.is_sum:
         return None
-    made: ir.Value = list(op.regions[0].blocks[0].operations)[-1].operation.operands[stored - ins]
     difference = made_by(exponential.operands[0], "arith.subf")
-    if difference is None or made != exponential.results[0]:
+    if difference is None or yielded(op, stored) != exponential.results[0]:
         return None
     g, m = difference.operands
     arguments = arguments_of(op)

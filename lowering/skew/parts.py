@@ -55,7 +55,7 @@ class Parts:
             beside = [o.operation for o in op.regions[0].blocks[0].operations if o.operation not in needed.ops]
         combiners: dict[int, Combiner] = {}
         for number in reduced:
-            found = find_combiner(arguments[number], _yielded(op, number), beside)
+            found = find_combiner(arguments[number], yielded(op, number), beside)
             if found is None or not maps[number].is_projected_permutation:
                 return None
             combiners[number] = found
@@ -169,13 +169,14 @@ def _ins_of(op: ir.Operation) -> int:
     return op.attributes["operandSegmentSizes"][0]
 
 
-def _yielded(op: ir.Operation, number: int) -> ir.Value:
+def yielded(op: ir.Operation, number: int) -> ir.Value:
+    """What a generic yields for an out, by the number of its operand."""
     *_, end = op.regions[0].blocks[0].operations
     return end.operation.operands[number - _ins_of(op)]
 
 
 def _needed(op: ir.Operation, outs: Sequence[int]) -> _Needed:
-    values = [_yielded(op, number) for number in outs]
+    values = [yielded(op, number) for number in outs]
     ops: list[ir.Operation] = []
     for made in reversed([o.operation for o in op.regions[0].blocks[0].operations]):
         if any(result in values for result in made.results):
@@ -198,7 +199,7 @@ def _only(op: ir.Operation, outs: list[int], operands: list[ir.Value]) -> ir.Ope
         known: ValueMap = {arguments[number]: x for number, x in zip(kept, elements, strict=True)}
         for inner in _needed(op, outs).ops:
             clone(inner, known)
-        return [known[_yielded(op, number)] for number in outs]
+        return [known[yielded(op, number)] for number in outs]
 
     ins = operands[: _ins_of(op)]
     return generic(ins, [operands[number] for number in outs], maps, iterator_kinds(op), body)
