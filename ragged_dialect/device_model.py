@@ -59,8 +59,8 @@ class DeviceModel:
     attention_capped: int = 3072  # ptxas: as above, with a softcap and doubled queries; of 4096 24 bytes are spilled
     attention_derived: int = 32  # H100: rows of a tile for cotangents, of f32 half; 16 or 64 take a tenth longer
     scan_rows: int = 128  # H100: of a tile of a scan; those of a component are added up one after the other
-    grouped_keys: int = 64  # estimate: that one thread counts and places, as others do with theirs
-    grouped_counts: int = 1024  # estimate: of a pass over keys, of which there are two where there would be more
+    grouped_keys: int = 64  # H100: that one thread counts and places; 16 and 256 take as long
+    grouped_counts: int = 1024  # H100: of a pass over keys; 4,000 take twice as long in one as in two
     store_weight: float = 1.5  # estimate: what a coalesced store is worth, where a coalesced load is 1
 
     # Time.
