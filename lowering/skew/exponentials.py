@@ -12,7 +12,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import defining_op, made_by
-from ragged_dialect.lowering.buffers import is_allocation, plain_dim, range_view, root
+from ragged_dialect.lowering.buffers import is_allocation, plain_dim, range_view, root, touches
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
 from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, outs_of
@@ -59,7 +59,7 @@ class Exponentials:
             return None
         ((number, combiner),) = top.combiners.items()
         between = before[at + 1 :]
-        unread = not any(root(x) == root(m) for o in between if o.name.startswith("linalg.") for x in o.operands)
+        unread = not any(touches(o, root(m)) for o in between)
         highest = combiner.neutral == -math.inf and is_of_same(top, number, weights, shift, g)
         if not highest or not unread or not can_follow(top.op, op, between, shift):
             return None
