@@ -68,7 +68,7 @@ func.func @across_levels(%x: tensor<3x?x?xf32, #lists>, %n: index) -> tensor<?xf
 
 #window = #ragged.layout<"dw">
 
-// The storage of a tangent has no gaps.
+// The storage of a tangent has no gaps, and nothing says what these windows are a view of.
 func.func @values(%x: tensor<3x?xf32, #window>) -> tensor<?xf32> {
   // expected-error@+1 {{ragged-differentiate: expected values without windows, got tensor<3x?xf32, #ragged.layout<"dw">> (use ragged.compact)}}
   %s = ragged.values %x : (tensor<3x?xf32, #window>) -> tensor<?xf32>
@@ -121,17 +121,6 @@ func.func @gather(%x: tensor<9xf32>, %at: tensor<5xindex>, %i: tensor<f32>) -> t
     linalg.yield %s : f32
   } -> tensor<f32>
   return %y : tensor<f32>
-}
-
-// -----
-
-#window = #ragged.layout<"ddw">
-
-// Windows of several batch dims.
-// expected-error@+1 {{ragged-differentiate: expected windows in the first axis below one batch dim, got layout "ddw"}}
-func.func @windows(%x: tensor<?xf32>, %s: tensor<6xi64>, %l: tensor<6xi64>) -> tensor<3x2x?xf32, #window> {
-  %y = ragged.assemble %x, %s, %l : (tensor<?xf32>, tensor<6xi64>, tensor<6xi64>) -> tensor<3x2x?xf32, #window>
-  return %y : tensor<3x2x?xf32, #window>
 }
 
 // -----

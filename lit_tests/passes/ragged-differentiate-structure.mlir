@@ -88,6 +88,36 @@ func.func @windows(%x: tensor<?xf32>, %starts: tensor<3xi64>, %lengths: tensor<3
 
 // -----
 
+#window = #ragged.layout<"drw">
+
+// So they do below ragged levels: what is shown of a list is where its window starts in the storage.
+// CHECK-LABEL: func.func @inner_windows_vjp(
+// CHECK: ragged.compact
+// CHECK: %[[STARTS:.*]] = ragged.starts %{{.*}} {level = 2}
+// CHECK: linalg.generic
+// CHECK: tensor.extract %[[STARTS]]
+// CHECK: tensor.insert
+func.func @inner_windows(%x: tensor<?xf32>, %offsets: tensor<4xi64>, %starts: tensor<?xi64>, %lengths: tensor<?xi64>) -> tensor<3x?x?xf32, #window> {
+  %y = ragged.assemble %x, %offsets, %starts, %lengths
+    : (tensor<?xf32>, tensor<4xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<3x?x?xf32, #window>
+  return %y : tensor<3x?x?xf32, #window>
+}
+
+// -----
+
+// The values of a view are those of what it shows: the storage has the cotangent, components that are not shown too.
+// CHECK-LABEL: func.func @values_of_view_vjp(
+// CHECK-SAME: %{{.*}}: tensor<3x2x?xf32, #ragged.layout<"ddr">>, %{{.*}}: index, %[[C:[a-z0-9]*]]: tensor<?xf32>)
+// CHECK: %[[G:.*]] = ragged.assemble %[[C]]
+// CHECK: return %[[G]]
+func.func @values_of_view(%x: tensor<3x2x?xf32, #ragged.layout<"ddr">>, %i: index) -> tensor<?xf32> {
+  %y = ragged.select %x, %i {dim = 1} : (tensor<3x2x?xf32, #ragged.layout<"ddr">>, index) -> tensor<3x?xf32, #ragged.layout<"dw">>
+  %v = ragged.values %y : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<?xf32>
+  return %v : tensor<?xf32>
+}
+
+// -----
+
 #jagged = #ragged.layout<"dr">
 
 // The pad has a gradient as well: the sum of where it is.

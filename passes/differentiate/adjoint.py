@@ -26,7 +26,7 @@ from ragged_dialect.passes.differentiate.values import (
     unrounded,
     zeros_like,
 )
-from ragged_dialect.passes.differentiate.views import storage_of
+from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.types import is_tensor, shape_of
 
 Element = Callable[[list[ir.Value]], ir.Value]
@@ -210,7 +210,7 @@ class Adjoint:
                 "ragged-differentiate: expected a dense operand of a reduction on all parents of a ragged loop or none,"
                 " got some",
             )
-        place, loops = Place(like.value), [loop for loop in _loops(like) if loop is not None]
+        place, loops = Place(without_gaps(like.value)), [loop for loop in _loops(like) if loop is not None]
 
         def over_loops(element: ir.Type, body: Element) -> ir.Value:
             made = Access(empty_like(out.value, element), out.map)
@@ -259,7 +259,7 @@ class Adjoint:
         self.likes[number] = like
         if all(isinstance(exprs[dim], ir.AffineConstantExpr) for dim in gone):
             return _expanded(made, like, kept)
-        place = Place(like.value)
+        place = Place(without_gaps(like.value))
 
         def position(_: list[ir.Value]) -> ir.Value:
             point = [loop_index(loops.index(k)) if k in loops else 0 for k in range(self.rank)]

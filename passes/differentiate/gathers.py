@@ -23,7 +23,7 @@ from ragged_dialect.passes.differentiate.adjoint import AT_LOOPS, Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
 from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like, empty_without, zeros_like
-from ragged_dialect.passes.differentiate.views import storage_of
+from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 
@@ -66,7 +66,7 @@ def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
     rows = _Rows.of(nest, nest.body.operations[number].operation, like)
     if rows is not None:
         return _rows_added(terms, flat(storage_of(rows.positions(adjoint))), like)
-    place = Place(like)
+    place = Place(without_gaps(like))
 
     def position(given: list[ir.Value]) -> ir.Value:
         return build.to_i64(place.of(list(adjoint.gathered(number, given)[1])))

@@ -14,7 +14,6 @@ from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.attention import wide
-from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of, without_gaps
@@ -22,19 +21,14 @@ from ragged_dialect.types import dense_type, is_ragged, shape_of
 
 
 class Place:
-    """Where the elements of a tensor are in its storage without gaps, as one dim."""
+    """Where the elements of a tensor are in its storage, as one dim."""
 
     def __init__(self, like: ir.Value) -> None:
-        like = without_gaps(like)
         self.shape = shape_of(like.type)
-        self.starts = {
-            dim: builders.starts(like, dim) for dim, letter in enumerate(self.shape.layout.letters) if letter in RAGGED
-        }
-        self.extents = {
-            dim: shapes.dim(like, dim) for dim, letter in enumerate(self.shape.layout.letters) if letter == "d"
-        }
-        storage = storage_sizes(like)
-        self.sizes = storage
+        letters = self.shape.layout.letters
+        self.starts = {dim: builders.starts(like, dim) for dim, letter in enumerate(letters) if letter in RAGGED}
+        self.extents = {dim: shapes.dim(like, dim) for dim, letter in enumerate(letters) if letter == "d"}
+        self.sizes = storage_sizes(like)
 
     def of(self, indices: list[ir.Value]) -> ir.Value:
         """The position of indices."""
@@ -43,9 +37,10 @@ class Place:
             within: build.Mixed = 0
             for dim in self.shape.layout.dims(number):
                 if dim in self.starts:
-                    within = build.add(shapes.load(self.starts[dim], within), indices[dim])
-                else:
-                    within = build.add(build.mul(within, self.extents[dim]), indices[dim])
+                    within = shapes.load(self.starts[dim], within)
+                elif dim in self.extents:
+                    within = build.mul(within, self.extents[dim])
+                within = build.add(within, build.mul(indices[dim], self.shape.factor(dim)))
             found = build.add(build.mul(found, self.sizes[number]), within)
         return build.value(found)
 
@@ -102,24 +97,13 @@ def _shaped(x: ir.Value, sizes: list[build.Mixed]) -> ir.Value:
     return mapped([], Access(out, ir.AffineMap.get_identity(rank)), ["parallel"] * rank, body)
 
 
-def windows_added(cotangent: ir.Value, starts: ir.Value, storage: ir.Value) -> ir.Value:
-    """The cotangent of the storage that innermost windows show: an element in several windows gets the sum."""
-    layout = shape_of(cotangent.type).layout
-    rank = layout.rank
-    level = layout.letters.index("w")
-    if level != 1 or layout.axes[0] != "dw":
-        raise PassFailure(
-            storage.owner.operation if not isinstance(storage.owner, ir.Block) else storage.owner.owner.operation,
-            f'ragged-differentiate: expected windows in the first axis below one batch dim, got layout "{layout}"',
-        )
-    sizes = storage_sizes(storage)
+def windows_added(cotangent: ir.Value, shown: ir.Value, storage: ir.Value) -> ir.Value:
+    """The cotangent of the storage that windows show: an element in several windows gets the sum."""
+    cotangent, place, rank = without_gaps(cotangent), Place(shown), len(shown.type.shape)
     whole = Access(cotangent, ir.AffineMap.get_identity(rank))
 
     def position(_: list[ir.Value]) -> ir.Value:
-        at: build.Mixed = build.add(shapes.load(starts, loop_index(0)), loop_index(1))
-        for axis in range(1, len(sizes)):
-            at = build.add(build.mul(at, sizes[axis]), loop_index(axis + 1))
-        return build.to_i64(at)
+        return build.to_i64(place.of([loop_index(loop) for loop in range(rank)]))
 
     positions = mapped([whole], Access(empty_like(cotangent, build.i64()), whole.map), ["parallel"] * rank, position)
     return added(flat(storage_of(cotangent)), flat(storage_of(positions)), storage)

@@ -6,6 +6,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.match import defining_op
 from ragged_dialect.layout import RAGGED, product
 from ragged_dialect.ops.access import AssembleOp, ValuesOp
 from ragged_dialect.ops.checks import AnnotateOp, AssumeOp, GuardOp
@@ -17,7 +18,7 @@ from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.scatter import windows_added
 from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import element_of, zeros_like
-from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of
+from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of, without_gaps
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import dense_type, is_ragged, shape_of
 
@@ -53,11 +54,32 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
 
 @linearizes(ValuesOp)
 def _(ctx: Tangents, op: View) -> ir.Value:
-    if shape_of(op.x.type).layout.has_windows:
+    made = _of_storage(ctx, op.x)
+    if made is None:
         raise PassFailure(
             op.operation, f"ragged-differentiate: expected values without windows, got {op.x.type} (use ragged.compact)"
         )
-    return builders.values(ctx.given(op.x))
+    return shapes.cast(made, op.operation.result.type)
+
+
+def _of_storage(ctx: Tangents, x: ir.Value) -> ir.Value | None:
+    """The tangent of a value's storage: of windows that of what they are a view of, as theirs shows no other elements.
+    None for windows of unknown storage."""
+    if not shape_of(x.type).layout.has_windows:
+        return builders.values(ctx.given(x))
+    op = defining_op(x)
+    if op is not None and op.name == AssembleOp.OPERATION_NAME:
+        return ctx.given(op.operands[0])
+    if op is None or op.name not in (SelectOp.OPERATION_NAME, SliceOp.OPERATION_NAME):
+        return None
+    source, *bounds = op.operands
+    layout = shape_of(source.type).layout
+    axis, at = layout.locate(int_attr(op, "dim"))
+    made, selects = _of_storage(ctx, source), op.name == SelectOp.OPERATION_NAME
+    if made is not None and layout.axes[axis] == "d":
+        return builders.select(made, bounds[0], axis) if selects else builders.slice(made, bounds[0], bounds[1], axis)
+    copies = selects and at == len(layout.axes[axis]) - 1
+    return made if "w" in shape_of(op.results[0].type).layout.axes[axis] and not copies else None
 
 
 @transposes(AssumeOp, AnnotateOp, GuardOp)
@@ -103,10 +125,10 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 @transposes(AssembleOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """The storage; elements that are in no window get 0, those in several the sum."""
-    values, *vectors = op.operation.operands
+    values = op.operation.operands[0]
     like = ctx.like(values)
     if shape_of(cotangent.type).layout.has_windows:
-        ctx.add(values, windows_added(cotangent, shapes.as_vector(vectors[0]), like))
+        ctx.add(values, windows_added(cotangent, clone(op.operation, {values: like}).result, like))
     else:
         ctx.add(values, shapes.cast(storage_of(cotangent), like.type))
 
@@ -132,10 +154,11 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 
 
 def padded(x: ir.Value, like: ir.Value, low: ir.Value, high: ir.Value, dim: int) -> ir.Value:
-    """A tensor like another: a part of it at the range [low, high) of a dim, and zeros around it."""
-    zeros = zeros_like(like)
+    """A tensor like another: a part of it at the range [low, high) of a dim, and zeros around it. Without gaps, as
+    components below windows have no bounds of their own."""
+    zeros = zeros_like(without_gaps(like))
     ragged = shape_of(like.type).layout.letter(dim) in RAGGED
-    end = builders.lengths(like, dim) if ragged else tensor.dim(like, build.value(dim))
+    end = builders.lengths(zeros, dim) if ragged else tensor.dim(like, build.value(dim))
     before = builders.slice(zeros, build.value(0), low, dim)
     return fitted(builders.concat([before, x, builders.slice(zeros, high, end, dim)], dim), like)
 
@@ -146,7 +169,7 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     like, dim = ctx.like(op.x), int_attr(op, "dim")
     low = build.to_index(op.index)
     high = build.add(low, 1)
-    one = builders.slice(like, low, high, dim)
+    one = builders.slice(without_gaps(like), low, high, dim)
     shape = shape_of(one.type)
     if shape.layout.is_plain(dim):
         rank = shape.rank

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
-from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.types import is_ragged, shape_of
 
@@ -24,19 +23,17 @@ def reassembled(storage: ir.Value, like: ir.Value) -> ir.Value:
     if not is_ragged(like.type):
         return shapes.cast(storage, like.type)
     shape = shape_of(like.type)
+    whole = without_gaps(like)
     parts: list[ir.Value] = []
     for part in shape.parts():
         if part.kind == "values":
             parts.append(shapes.cast(storage, builders.values(like).type))
         elif part.kind == "offsets":
-            parts.append(builders.offsets(like, part.dim))
+            parts.append(builders.offsets(whole, part.dim))
         elif part.kind == "extent":
             parts.append(tensor.dim(like, build.value(part.dim)))
         else:
-            axis, at = shape.layout.locate(part.dim)
-            if shape.layout.axes[axis].count("w") != 1 or "r" in shape.layout.axes[axis] or at == 0:
-                raise LayoutError(f'expected one level of windows on an axis, got layout "{shape.layout}"')
-            lengths = builders.lengths(like, part.dim, stored=True)
+            lengths = builders.lengths(whole, part.dim, stored=True)
             parts.append(lengths if part.kind == "lengths" else _starts(lengths))
     return builders.assemble(parts, shape.layout, shape.shape)
 

@@ -14,7 +14,7 @@ from ragged_dialect import compile, ops
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.asm.module import print_module
 from ragged_dialect.dialect import context
-from ragged_dialect.errors import LayoutError, RuntimeCheckError
+from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.iteration import LINALG_OPS
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.tables import CONSTANT, linearizes, transposes
@@ -358,7 +358,7 @@ def test_options(options: dict[str, str], text: str) -> None:
 
 
 def test_windows_below_a_ragged_level() -> None:
-    """Nothing says where their storage would be."""
+    """The cotangent of windows is one of windows, without gaps."""
     text = """
     #w = #ragged.layout<"drw">
     #r = #ragged.layout<"drr">
@@ -366,13 +366,26 @@ def test_windows_below_a_ragged_level() -> None:
       %y = ragged.compact %x : (tensor<?x?x?xf64, #w>) -> tensor<?x?x?xf64, #r>
       return %y : tensor<?x?x?xf64, #r>
     }"""
-    module = transform(text)
-    with (
-        module.context,
-        ir.Location.unknown(),
-        pytest.raises(LayoutError, match='expected one level of windows on an axis, got layout "drw"'),
-    ):
-        RaggedDifferentiate().run(module.operation)
+    outer, lengths, cotangent = np.array([0, 2, 3]), np.array([2, 0, 3]), np.arange(1.0, 6)
+    x = (np.zeros(7), outer, np.array([1, 3, 4]), lengths)
+    gradient, *structure = differentiated(text)(x, (cotangent, outer, np.array([0, 2, 2, 5])))
+    np.testing.assert_array_equal(gradient, cotangent)
+    for made, expected in zip(structure, (outer, [0, 2, 2], lengths), strict=True):
+        np.testing.assert_array_equal(made, expected)
+
+
+def test_tiles_of_windows() -> None:
+    """A tile is where it is in its window."""
+    text = """
+    #w = #ragged.layout<"dwt">
+    func.func @f(%x: tensor<?xf64>, %s: tensor<2xi64>, %l: tensor<2xi64>) -> tensor<2x?x2xf64, #w> {
+      %y = ragged.assemble %x, %s, %l : (tensor<?xf64>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x?x2xf64, #w>
+      return %y : tensor<2x?x2xf64, #w>
+    }"""
+    lengths = np.array([3, 2])
+    upstream = (np.arange(1.0, 6), np.array([0, 3]), lengths)
+    gradient = differentiated(text)(np.zeros(6), np.array([2, 1]), lengths, upstream)
+    np.testing.assert_array_equal(gradient, [0, 4, 1 + 5, 2, 3, 0])
 
 
 def test_modules_are_valid_in_other_contexts() -> None:
