@@ -125,15 +125,15 @@ func.func @gather(%x: tensor<9xf32>, %at: tensor<5xindex>, %i: tensor<f32>) -> t
 
 // -----
 
-#lists = #ragged.layout<"drr">
+#pairs = #ragged.layout<"dr|dr">
 
-// Read along two ragged loops, but not along the batch, in a sum.
-func.func @some(%x: tensor<3x?x?xf32, #lists>, %p: tensor<9x9xf32>) -> tensor<3xf32> {
+// Read along the ragged loops of two axes, in a sum.
+func.func @several(%x: tensor<3x?x2x?xf32, #pairs>, %p: tensor<9x9xf32>) -> tensor<3xf32> {
   %zero = arith.constant dense<0.0> : tensor<3xf32>
-  // expected-error@+1 {{ragged-differentiate: expected a dense operand of a reduction on all parents of a ragged loop or none, got some}}
-  %y = linalg.generic {indexing_maps = [affine_map<(b, i, k) -> (b, i, k)>, affine_map<(b, i, k) -> (i, k)>, affine_map<(b, i, k) -> (b)>],
-                       iterator_types = ["parallel", "reduction", "reduction"]}
-    ins(%x, %p : tensor<3x?x?xf32, #lists>, tensor<9x9xf32>) outs(%zero : tensor<3xf32>) {
+  // expected-error@+1 {{ragged-differentiate: expected a dense operand of a reduction along ragged loops of one axis, got several}}
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i, c, k) -> (b, i, c, k)>, affine_map<(b, i, c, k) -> (i, k)>, affine_map<(b, i, c, k) -> (b)>],
+                       iterator_types = ["parallel", "reduction", "reduction", "reduction"]}
+    ins(%x, %p : tensor<3x?x2x?xf32, #pairs>, tensor<9x9xf32>) outs(%zero : tensor<3xf32>) {
   ^bb0(%in: f32, %q: f32, %out: f32):
     %m = arith.mulf %in, %q : f32
     %a = arith.addf %out, %m : f32

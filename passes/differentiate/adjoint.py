@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
@@ -27,7 +27,7 @@ from ragged_dialect.passes.differentiate.values import (
     zeros_like,
 )
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
-from ragged_dialect.types import is_tensor, shape_of
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 Element = Callable[[list[ir.Value]], ir.Value]
 """A cotangent, of the elements of the inputs and of the result's cotangent."""
@@ -66,14 +66,14 @@ class Adjoint:
     def _total(self, type_: ir.Type, element: Element) -> ir.Value:
         """That of a scalar, which all elements read."""
         out = Access(shapes.empty([], type_), ir.AffineMap.get(self.rank, 0, []))
-        return tensor.extract(self._swapped(element, out, []), [])
+        return tensor.extract(self._swapped(element, out, {}), [])
 
-    def _swapped(self, element: Element, out: Access, parted: Sequence[int]) -> ir.Value:
+    def _swapped(self, element: Element, out: Access, parted: Mapping[int, Sequence[int]]) -> ir.Value:
         """Over all loops, with an input's map for the result; what is `parted` is read by index."""
         kept = set(_loops(out))
         kinds = ["parallel" if loop in kept else "reduction" for loop in range(self.rank)]
         everything = [*self.likes, self.given]
-        ins = [self._shown(k, a) if k in parted else a for k, a in enumerate(everything)]
+        ins = [self._shown(a, parted[k]) if k in parted else a for k, a in enumerate(everything)]
 
         def body(elements: list[ir.Value]) -> ir.Value:
             given = [_at_loops(everything[k]) if k in parted else e for k, e in enumerate(elements)]
@@ -83,10 +83,28 @@ class Adjoint:
             return mapped(ins, out, kinds, body)
         short = element_of(out.value.type)
         total = Access(empty_like(out.value, wide(short)), out.map)
+        use = self._interleaved(out, parted)
+        if use is not None:
+            order = self._levels(use)
+            rest = [loop for loop in _loops(out) if loop is not None and loop not in order]
+            over = self._terms(total, use, order, rest)
+            return converted(_summed(self._swapped(element, over, parted), _loops(over), total), short)
         summed = computed(
             ins, total, kinds, lambda e: arith.addf(e[-1], unrounded(body(e[:-1]), wide(short))), zeros_like
         )
         return converted(summed, short)
+
+    def _interleaved(self, out: Access, parted: Mapping[int, Sequence[int]]) -> Use | None:
+        """A dense level that a dense result keeps, the last of an axis, of which it loses ragged ones above and below:
+        an operand that one loop nest cannot sum."""
+        kept = [] if is_ragged(out.value.type) else _loops(out)
+        for k, access in enumerate([*self.nest.iteration.accesses[: len(self.nest.ins)], self.nest.iteration.outs[0]]):
+            layout = access.shape.layout
+            for dims in map(layout.dims, range(len(layout.axes))):
+                last = max((d for d in dims if layout.letter(d) == "d" and access.loops[d] in kept), default=dims[0])
+                if k not in parted and any(access.is_partial(d) for d in dims if d < last):
+                    return Use(k, last)
+        return None
 
     def _of_element(self, number: int) -> Element:
         """What gives the cotangent of an element of an input."""
@@ -122,7 +140,7 @@ class Adjoint:
         indices = list(self.nest.body.operations[number].operands)[1:]
         loops = [ir.AffineDimExpr.get(definer(index).attributes["dim"].value) for index in indices]
         out = Access(like, ir.AffineMap.get(self.rank, 0, loops))
-        return self._swapped(lambda given: self.gathered(number, given)[0], out, [])
+        return self._swapped(lambda given: self.gathered(number, given)[0], out, {})
 
     def _scope(self, given: list[ir.Value]) -> tuple[Cotangents, dict[ir.Value, ir.Value]]:
         """The body with its cotangents, and what stands for its values."""
@@ -146,28 +164,28 @@ class Adjoint:
 
     # Inputs that have not all of a loop's parents ----------------------------------------------------
 
-    def _parted(self, number: int) -> list[int]:
-        """Which operands have more parents on a ragged loop than an input: its result cannot have them."""
+    def _parted(self, number: int) -> dict[int, list[int]]:
+        """Operands with more parents on a ragged loop than an input, whose result cannot have them, and the dims that
+        have these."""
         own = self.nest.iteration.accesses[number]
         everything = [*self.nest.iteration.accesses[: len(self.nest.ins)], self.nest.iteration.outs[0]]
-        found: list[int] = []
+        found: dict[int, list[int]] = {}
         for k, access in enumerate(everything):
             for dim, loop in enumerate(access.loops):
                 at = [d for d, o in enumerate(own.loops) if o == loop and own.is_partial(d) and access.is_partial(dim)]
-                if any(access.parents(dim) - own.parents(d) for d in at) and k not in found:
-                    found.append(k)
+                if any(access.parents(dim) - own.parents(d) for d in at):
+                    found.setdefault(k, []).append(dim)
         return found
 
-    def _shown(self, number: int, access: Access) -> Access:
-        """Nothing but the loops of an operand that has too many parents: those above its last ragged one."""
-        everything = [*self.nest.iteration.accesses[: len(self.nest.ins)], self.nest.iteration.outs[0]]
-        shape = everything[number].shape
-        last = max(d for d, letter in enumerate(shape.layout.letters) if letter in "rw")
-        axis, _ = shape.layout.locate(last)
-        dims = [d for d in shape.layout.dims(axis) if d < last]
-        others = frozenset(range(shape.rank)) - frozenset(dims)
-        value = empty_without(access.value, others, ir.IntegerType.get_signless(1))
-        return Access(value, ir.AffineMap.get(self.rank, 0, [access.map.results[d] for d in dims]))
+    def _shown(self, access: Access, parted: Sequence[int]) -> Access:
+        """Nothing but the loops of an operand that has too many parents, without the ragged ones that have these."""
+        layout = shape_of(access.value.type).layout
+        gone = frozenset(d for dim in parted for d in layout.dims(layout.locate(dim)[0]) if d >= dim)
+        dense = [dim for dim in sorted(gone) if layout.letter(dim) == "d"]
+        sizes = [shapes.dim(access.value, dim) for dim in dense]
+        value = empty_without(access.value, gone, ir.IntegerType.get_signless(1), sizes)
+        shown = [*(dim for dim in range(layout.rank) if dim not in gone), *dense]
+        return Access(value, ir.AffineMap.get(self.rank, 0, [access.map.results[dim] for dim in shown]))
 
     # Inputs whose dense dims are read along ragged loops ----------------------------------------------
 
@@ -187,10 +205,22 @@ class Adjoint:
         use = self.nest.iteration.ragged[innermost][0]
         order = self._levels(use)
         across = not set(order[:-1]) & set(loops)
-        if not across and not set(order) <= set(loops):
-            return self._added(number)
+        some = not across and not set(order) <= set(loops)
         rest = [loop for loop in loops if loop not in order]
-        terms = self._swapped(self._of_element(number), self._terms(like, use, order, rest), [])
+        several = any(self.nest.iteration.ragged[loop] for loop in rest)
+        out = self.nest.outs[0]
+        if (some or several) and not self.nest.reduces and out.map.is_permutation:
+            return self._added(number, out)
+        if several:
+            raise PassFailure(
+                self.nest.op,
+                "ragged-differentiate: expected a dense operand of a reduction along ragged loops of one axis, "
+                "got several",
+            )
+        over = self._terms(like, use, order, rest)
+        if some:
+            return self._added(number, over)
+        terms = self._swapped(self._of_element(number), over, {})
         sizes = {loop: shapes.dim(like.value, dim) for dim, loop in enumerate(loops)}
         if across:
             made = builders.reduce_across(terms, build.value(sizes[innermost]), len(order) - 1, "sum")
@@ -201,24 +231,19 @@ class Adjoint:
             shown = [*order, *rest]
         return _permuted(made, [shown.index(loop) for loop in loops], like.value)
 
-    def _added(self, number: int) -> ir.Value:
-        """Of a dense input on some parents of a ragged loop, whose elements are of no structure: one by one."""
-        like, out = self.likes[number], self.nest.outs[0]
-        if self.nest.reduces or not out.map.is_permutation:
-            raise PassFailure(
-                self.nest.op,
-                "ragged-differentiate: expected a dense operand of a reduction on all parents of a ragged loop or none,"
-                " got some",
-            )
-        place, loops = Place(without_gaps(like.value)), [loop for loop in _loops(like) if loop is not None]
+    def _added(self, number: int, over: Access) -> ir.Value:
+        """Of a dense input on some parents of a ragged loop, whose elements are of no structure: one by one, as
+        cotangents of their own structure."""
+        like, shown = self.likes[number], _loops(over)
+        place = Place(without_gaps(like.value))
+        terms = self._swapped(self._of_element(number), over, {})
+        whole = Access(empty_like(terms, build.i64()), ir.AffineMap.get_identity(len(shown)))
 
-        def over_loops(element: ir.Type, body: Element) -> ir.Value:
-            made = Access(empty_like(out.value, element), out.map)
-            return flat(storage_of(mapped([*self.likes, self.given], made, self.nest.kinds, body)))
+        def position(_: list[ir.Value]) -> ir.Value:
+            return build.to_i64(place.of([loop_index(shown.index(loop)) for loop in _loops(like)]))
 
-        terms = over_loops(element_of(like.value.type), self._of_element(number))
-        positions = over_loops(build.i64(), lambda given: build.to_i64(place.of([loop_index(loop) for loop in loops])))
-        return added(terms, positions, like.value)
+        positions = mapped([Access(terms, whole.map)], whole, ["parallel"] * len(shown), position)
+        return added(flat(storage_of(terms)), flat(storage_of(positions)), like.value)
 
     def _levels(self, use: Use) -> list[int]:
         """The loops of the levels of an axis, down to a ragged one."""
@@ -275,6 +300,23 @@ class Adjoint:
         uses = self.nest.iteration.dense_uses(loop)
         dims = [shapes.dim(everything[min(use.operand, len(self.likes))].value, use.dim) for use in uses]
         return functools.reduce(build.minimum, dims)
+
+
+def _summed(x: ir.Value, loops: Sequence[int | None], out: Access) -> ir.Value:
+    """The sums of a tensor over loops that a result does not have, those of the levels below its own first: what is
+    below dense levels has to go before what is above."""
+    kept = _loops(out)
+    while len(loops) > len(kept):
+        layout, rank = shape_of(x.type).layout, len(loops)
+        last = [max((d for d in layout.dims(k) if loops[d] in kept), default=-1) for k in range(len(layout.axes))]
+        gone = frozenset(d for d in range(rank) if d > last[layout.locate(d)[0]])
+        shown = [d for d in range(rank) if d not in gone]
+        total = Access(empty_without(x, gone), ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in shown]))
+        kinds = ["reduction" if d in gone else "parallel" for d in range(rank)]
+        whole = Access(x, ir.AffineMap.get_identity(rank))
+        x = computed([whole], total, kinds, lambda e: arith.addf(e[1], e[0]), zeros_like)
+        loops = [loops[d] for d in shown]
+    return _permuted(x, [list(loops).index(loop) for loop in kept], out.value)
 
 
 def _loops(access: Access) -> list[int | None]:
