@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -120,18 +121,18 @@ def _measure(options: argparse.Namespace) -> None:
                 sys.stdout.flush()
 
 
-def _collect(options: argparse.Namespace) -> list[Row]:
-    found: list[Row] = []
+def _collect(options: argparse.Namespace) -> Iterator[Row]:
+    """The rows of all processes, as they come."""
     for threads in options.threads:
         environment = os.environ | dict.fromkeys(THREADS, str(threads))
         command = [sys.executable, __file__, *sys.argv[1:], "--child", str(threads)]
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:  # a library may end the process, or want more memory than there is
-            print(f"# {threads} threads: ended with code {done.returncode}, not all was measured", file=sys.stderr)
-        for cells in csv.reader(done.stdout.splitlines()):
-            operation, point, count, candidate, version, *times = cells
-            found.append(Row(operation, point, int(count), candidate, version, *map(float, times)))
-    return found
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            for cells in csv.reader(child.stdout):
+                operation, point, count, candidate, version, *times = cells
+                yield Row(operation, point, int(count), candidate, version, *map(float, times))
+        if child.returncode:  # a library may end the process, or want more memory than there is
+            print(f"# {threads} threads: ended with code {child.returncode}, not all was measured", file=sys.stderr)
 
 
 def table(rows: list[Row]) -> str:
@@ -167,12 +168,16 @@ def main() -> None:
     if options.child is not None:
         return _measure(options)
     print(f"{load()}; minimum of {options.repetitions} interleaved calls\n")
-    rows = _collect(options)
-    if options.csv:
-        with options.csv.open("w", newline="") as file:
-            writer = csv.writer(file)
+    rows: list[Row] = []
+    with options.csv.open("w", newline="") if options.csv else nullcontext() as file:
+        writer = csv.writer(file) if file else None
+        if writer:
             writer.writerow([field.name for field in fields(Row)])
-            writer.writerows([getattr(row, field.name) for field in fields(Row)] for row in rows)
+        for row in _collect(options):
+            rows.append(row)
+            if writer and file:  # a run takes an hour, and what was measured shall outlast one that ends early
+                writer.writerow([getattr(row, field.name) for field in fields(Row)])
+                file.flush()
     print(table(rows))
     return None
 
