@@ -124,7 +124,10 @@ REFUSED = [
     (["--ragged-fuse=max-ops=9223372036854775808", os.devnull], "expected an integer for 'max-ops', got '92233720368"),
     (["--pass-pipeline=any(cse),any(ragged-fuse)", os.devnull], "under an op by its name, like 'func.func', got it"),
     (["--expand-ragged-scans=tile=-1", os.devnull], "expected a tile of at least 0 rows, got -1"),
-    (["--convert-ragged-to-scf=keys=0", os.devnull], "and counts of at least 0, got 0, 8 and 0"),
+    (
+        ["--convert-ragged-to-scf=keys=0", os.devnull],
+        "expected keys and keys-of-a-count of at least 1 and counts of at least 0, got 0, 8 and 0",
+    ),
     (["--convert-ragged-forall-to-loops=chunk=0", os.devnull], "expected a chunk of at least 1 element, got 0"),
     (["/dev/zero"], "expected MLIR text or bytecode, got a zero byte"),
 ]
