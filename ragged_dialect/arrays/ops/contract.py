@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial, reduce
+from typing import NamedTuple
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.statistics import wide
@@ -22,23 +24,67 @@ from ragged_dialect.ir import shapes
 from ragged_dialect.layout import RAGGED
 
 
+class _Use(NamedTuple):
+    """A loop's use of an operand: of a level of it, whose dims have the loops `own`."""
+
+    level: TensorLevel
+    own: str
+
+    @property
+    def letter(self) -> str:
+        """The level's letter in the layout."""
+        x, dim = self.level
+        return x.layout.letter(dim)
+
+    @property
+    def above(self) -> str:
+        """The loops of the levels above it in its axis."""
+        x, dim = self.level
+        return self.own[dim - x.place(dim)[1] : dim]
+
+    def rank(self, result: str) -> tuple[int, int, int]:
+        """The least is what a loop's extent is taken from: a ragged level if there is one, then a batch of a nested
+        axis, then a plain dim, whose extent may be static. Levels above a ragged one of the result are batches of it,
+        and are taken from where it is."""
+        x, dim = self.level
+        number, at = x.place(dim)
+        ragged = [d for d in x.layout.dims(number) if x.layout.letter(d) in RAGGED and self.own[d] in result]
+        below = max([dim, *ragged]) - dim
+        if self.letter in RAGGED:
+            kind = 0
+        elif x.layout.is_plain(dim):
+            kind = 2
+        else:
+            kind = 1 if at == 0 or below else 3
+        return kind, -below, -at
+
+
 def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], result: str) -> Tensor:
     """The sum of products over loops, one letter each: `names` has the letters of every operand's dims.
 
     A loop that is ragged in one operand is so for all; other operands conform there, or are dense and
-    reach the longest component. LayoutError for a result whose ragged levels have lost their batch."""
+    reach the longest component. LayoutError for a result whose ragged levels have lost their batch, or which no layout
+    has."""
     operands = [source(x) for x in operands]
     for x, own in zip(operands, names, strict=True):
         if x.ndim != len(own):
             raise ArgumentError(f"{trace.op}: expected an array of rank {len(own)}, got rank {x.ndim}")
     loops = "".join(dict.fromkeys(result + "".join(names)))
-    levels = {letter: _level(trace, operands, names, letter) for letter in loops}
+    uses: dict[str, list[_Use]] = {letter: [] for letter in loops}
+    for x, own in zip(operands, names, strict=True):
+        for dim, letter in enumerate(own):
+            uses[letter].append(_Use((x, dim), own))
+    levels = {letter: _level(sorted(found, key=lambda use: use.rank(result))) for letter, found in uses.items()}
     _check_conforming(trace, operands, names)
-    axes = _result_axes(operands, names, result, levels)
-    dtype = operands[0].dtype if len(operands) == 1 else resolve("multiply", operands)[1][0]
+    parents = {letter: _parents(letter, found) for letter, found in uses.items()}
+    _check_order(parents)
+    for letter in result:
+        _check_kept(letter, uses[letter], parents[letter], result)
+    axes = _result_axes(operands, names, result, parents, levels)
+    dtype = _dtype(operands)
     inner = wide(dtype)
     loop = Loop(inner, inner)
-    init = shapes.fill(loop.number(0), empty(trace, axes, [levels[c] for c in result], inner))
+    init = shapes.fill(loop.number(0), empty(trace, axes, [levels[c].level for c in result], inner))
     pairs = [(x, [loops.index(c) for c in own]) for x, own in zip(operands, names, strict=True)]
     reduced = frozenset(k for k, c in enumerate(loops) if c not in result)
 
@@ -54,32 +100,29 @@ def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], res
     return made if inner == dtype else astype(made, dtype=dtype)
 
 
-def _level(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], letter: str) -> TensorLevel:
-    """The level that gives a loop's extent: a ragged one if there is one, then a batch of a nested axis, then a
-    plain one, whose extent may be static."""
-    uses = [(x, own.index(letter)) for x, own in zip(operands, names, strict=True) if letter in own]
-    uses.sort(key=lambda use: _rank(*use))
-    x, dim = uses[0]
-    for other, at in uses[1:]:
-        if not other.layout.is_plain(at):
+def _dtype(operands: Sequence[Tensor]) -> DType:
+    """The dtype of NumPy's products of all operands, from the first to the last."""
+    made, *rest = operands
+    for x in rest:
+        made = Tensor(x.trace, x.value, resolve("multiply", [made, x])[1][0], x.axes)
+    return made.dtype
+
+
+def _level(uses: Sequence[_Use]) -> _Use:
+    """What a loop's extent is taken from: the first use, or one that is static; the others have it."""
+    use = uses[0]
+    for other in uses[1:]:
+        (x, dim), (y, at) = use.level, other.level
+        if not y.layout.is_plain(at):
             if x.layout.is_plain(dim):
-                batch_extent((x, dim), (other, at), dim)
-            continue
-        if x.layout.is_plain(dim):
-            x, dim = equal_extents((x, dim), (other, at), at)
-        elif x.layout.letter(dim) == "d":
-            batch_extent((other, at), (x, dim), at)
+                batch_extent(use.level, other.level, dim)
+        elif x.layout.is_plain(dim):
+            use = use if equal_extents(use.level, other.level, at) is use.level else other
+        elif use.letter == "d":
+            batch_extent(other.level, use.level, at)
         else:
-            covers((other, at), (x, dim))
-    return x, dim
-
-
-def _rank(x: Tensor, dim: int) -> int:
-    if x.layout.letter(dim) in RAGGED:
-        return 0
-    if x.layout.is_plain(dim):
-        return 2
-    return 1 if x.place(dim)[1] == 0 else 3
+            covers(other.level, use.level)
+    return use
 
 
 def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[str]) -> None:
@@ -98,8 +141,44 @@ def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[
                 equal_batches(other, x)
 
 
+def _parents(letter: str, uses: Sequence[_Use]) -> str:
+    """The loops that a ragged one hangs from, none for a dense one: those of the operand that has most of them, for
+    which others have one length. LayoutError for another one that hangs from others."""
+    most, *rest = sorted((use.above for use in uses if use.letter in RAGGED), key=len, reverse=True) or [""]
+    for other in rest:
+        if not set(other) <= set(most):
+            raise LayoutError(f"expected ragged dim '{letter}' below '{most}' in every operand, got it below '{other}'")
+    return most
+
+
+def _check_order(parents: dict[str, str]) -> None:
+    """LayoutError for ragged loops that hang from each other."""
+    left = set(parents)
+    while left:
+        outer = {letter for letter in left if left.isdisjoint(parents[letter])}
+        if not outer:
+            names = ", ".join(f"'{letter}'" for letter in sorted(left))
+            raise LayoutError(f"expected ragged dims in one order in all operands, got {names} below each other")
+        left -= outer
+
+
+def _check_kept(letter: str, uses: Sequence[_Use], parents: str, result: str) -> None:
+    """LayoutError for a ragged dim of the result without its parents before it, and for one below a ragged one that is
+    summed over, whose sums would go across components."""
+    if not set(parents) <= set(result[: result.index(letter)]):
+        raise LayoutError(f"expected the batch of ragged dim '{letter}' before it in the result, got none")
+    for (x, dim), own in uses:
+        for d in range(dim - x.place(dim)[1], dim):
+            if x.layout.letter(d) in RAGGED and own[d] not in result:
+                raise LayoutError(f"expected a sum over '{letter}' too, below ragged dim '{own[d]}', got '{result}'")
+
+
 def _result_axes(
-    operands: Sequence[Tensor], names: Sequence[str], result: str, levels: dict[str, TensorLevel]
+    operands: Sequence[Tensor],
+    names: Sequence[str],
+    result: str,
+    parents: dict[str, str],
+    levels: dict[str, _Use],
 ) -> list[Axis]:
     """The axes of the result: a ragged loop goes into the axis of the batch loops it hangs from, which begins with one
     of these, and has the dense ones between them."""
@@ -108,36 +187,41 @@ def _result_axes(
     while at < len(result):
         run = result[at]
         for stop in range(at + 2, len(result) + 1):
-            if _hangs(levels[result[stop - 1]], operands, names, result[at : stop - 1]):
+            above = parents[result[stop - 1]]
+            if result[at] in above and set(above) <= set(result[at : stop - 1]):
                 run = result[at:stop]
+        for k, letter in enumerate(run):
+            if not _nests(run[:k], levels[letter], parents[letter], levels):
+                above = levels[letter].above
+                raise LayoutError(f"expected a result with '{above}{letter}' nested as in one operand, got '{result}'")
         axes.append(_axis(operands, names, run, levels))
         at += len(run)
     return axes
 
 
-def _hangs(level: TensorLevel, operands: Sequence[Tensor], names: Sequence[str], run: str) -> bool:
-    """Whether a ragged level has all its parents in a run of loops, the first of which is one."""
-    x, dim = level
-    if x.layout.letter(dim) not in RAGGED:
-        return False
-    own = names[[o is x for o in operands].index(True)]
-    number, at = x.place(dim)
-    first = x.layout.dims(number)[0]
-    parents = set(own[first : first + at])
-    return run[0] in parents and parents <= set(run)
+def _nests(before: str, use: _Use, parents: str, levels: dict[str, _Use]) -> bool:
+    """Whether a level of the result has its parents before it in its axis, where `ragged.empty` looks for them: the
+    very levels above it in its operand, else what is dense of another value at their place."""
+    if use.letter not in RAGGED:
+        return True
+    x, dim = use.level
+    taken = {p: (levels[p].level[0].value, levels[p].level[1]) for p in before}
+    dense = [p for p in before if levels[p].letter == "d"]
+    for place, parent in enumerate(use.above):
+        found = [p for p in before if taken[p] == (x.value, dim - len(use.above) + place)]
+        found += [p for p in dense[place : place + 1] if taken[p][0] != x.value]
+        if found[:1] != [parent]:
+            return False
+    return set(parents) <= set(before)
 
 
-def _axis(operands: Sequence[Tensor], names: Sequence[str], run: str, levels: dict[str, TensorLevel]) -> Axis:
-    letters = "".join(levels[c][0].layout.letter(levels[c][1]) for c in run)
+def _axis(operands: Sequence[Tensor], names: Sequence[str], run: str, levels: dict[str, _Use]) -> Axis:
+    letters = "".join(levels[c].letter for c in run)
     if len(run) == 1:
-        x, dim = levels[run]
+        x, dim = levels[run].level
         number, level = x.place(dim)
         axis = x.axes[number]
-        if isinstance(axis, PlainAxis):
-            return axis
-        if letters in RAGGED:
-            raise LayoutError(f"expected the batch of ragged dim '{run}' before it in the result, got none")
-        return batch_axis(axis, level)
+        return axis if isinstance(axis, PlainAxis) else batch_axis(axis, level)
     for x, own in zip(operands, names, strict=True):
         for number, axis in enumerate(x.axes):
             if isinstance(axis, NestedAxis) and "".join(own[d] for d in x.layout.dims(number)) == run:

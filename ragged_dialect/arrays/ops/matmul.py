@@ -25,8 +25,14 @@ def _einsum(*operands: Tensor, subscripts: str) -> Tensor:
     if not arrow:
         letters = sorted({c for c in inputs if c != ","})
         result = "".join(c for c in letters if inputs.count(c) == 1)
-    if len(names) != len(operands) or not all(n.isalpha() and len(set(n)) == len(n) for n in names):
+    if len(names) != len(operands):
         raise ArgumentError(f"einsum: expected subscripts of {len(operands)} operands, got '{subscripts}'")
+    for own in names:
+        if not own.isalpha():
+            text = "expected letters for an operand, of rank 1 or more, and no ellipsis"
+            raise ArgumentError(f"einsum: {text}, got '{own}' in '{subscripts}'")
+        if len(set(own)) != len(own):
+            raise ArgumentError(f"einsum: expected no letter twice in an operand, got '{own}' in '{subscripts}'")
     if len(set(result)) != len(result) or not set(result) <= set(inputs):
         raise ArgumentError(f"einsum: expected a result of letters of the operands, got '{subscripts}'")
     return contract(operands[0].trace, operands, names, result)

@@ -20,14 +20,16 @@ from ragged_dialect.arrays.tracing.leaves import HELD, DenseLeaf, Leaf, Leaves, 
 from ragged_dialect.arrays.tracing.plan import Plan, Result, kind_of
 from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.asm.locations import name_of
 from ragged_dialect.checks import CHECKED
-from ragged_dialect.errors import ArgumentError, TraceError
+from ragged_dialect.errors import ArgumentError, LayoutError, TraceError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lazy import cached_property
+from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.runtime.signature import dtype_name
 from ragged_dialect.types import storage_type, vector_type
@@ -347,7 +349,7 @@ class Trace:
     def finish(self, results: Sequence[ir.Value]) -> None:
         """Return values from the function, unify the vectors of axes that a guard made equal, and insert the
         dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
-        leaves those which depend on data."""
+        leaves those which depend on data. LayoutError for an operation whose loops the dialect does not have."""
         ir.Operation.create("func.return", operands=list(results))
         for old, new in self.unified().items():
             old.replace_all_uses_with(new)
@@ -355,7 +357,10 @@ class Trace:
         self.function.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(inputs, [r.type for r in results])
         )
-        RaggedInsertChecks(names=True, dense=False).run(self.module.operation)
+        try:
+            RaggedInsertChecks(names=True, dense=False).run(self.module.operation)
+        except PassFailure as failure:
+            raise LayoutError(f"{name_of(failure.op.location) or self.name}: {failure}") from None
 
     def unified(self) -> ValueMap:
         """The vectors of axes that a guard made equal to others, and these."""

@@ -12,6 +12,10 @@ import pytest
 from support.components import array, nested
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.tracing.axes import PlainAxis
+from ragged_dialect.arrays.tracing.loops import compute
+from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.ir import shapes
 
 BIG = 2**62
 DENSE = np.arange(60, dtype=np.float32).reshape(2, 10, 3)
@@ -126,6 +130,18 @@ def test_what_depends_on_data_is_checked() -> None:
     lowered = rg.jit(lambda x, o: rg.partition(x, o).sum(1)).lower(np.ones((9, 2)), np.array([0, 9]))
     assert lowered.stages["ragged"].count("ragged.assert") == 1
     assert 'op = "partition"' in lowered.source
+
+
+def test_loops_that_the_dialect_does_not_have() -> None:
+    """What no operation refuses by itself is an error of the package all the same, and names what was traced."""
+
+    def rows(x: Any) -> Any:
+        out = (shapes.empty([4], element_type(x.dtype)), x.dtype, [PlainAxis(4)], [1])
+        return compute(x.trace, [(x, (0, 1, 2))], [out], 3, frozenset({0, 2}), lambda found: found[:1])[0]
+
+    text = "rows: expected loop 0, a parent of ragged loop 1, in the result, got it reduced"
+    with pytest.raises(rg.LayoutError, match=text):
+        rg.jit(rows)(X)
 
 
 def test_leading_levels_of_one_array_conform_with_it() -> None:
