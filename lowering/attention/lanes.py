@@ -85,8 +85,8 @@ class Meeting(NamedTuple):
 
 
 def blocks_of(regs: RegisterBlock, widths: Sequence[int]) -> int:
-    """How many blocks share a tile, when each keeps so many rows of lanes."""
-    return max(1, min(_BLOCKS, KEPT // (sum(widths) * regs.lanes * regs.size)))
+    """How many blocks share a tile, when each keeps so many rows of lanes, if any."""
+    return max(1, min(_BLOCKS, KEPT // max(1, sum(widths) * regs.lanes * regs.size)))
 
 
 class Lanes:

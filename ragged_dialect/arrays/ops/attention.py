@@ -78,25 +78,33 @@ def _visible(causal: bool | str, window: Window | None) -> Keys:
 
 
 def _by_op(q: Tensor, k: Tensor, v: Tensor, scale: float, keys: str, softcap: float | None) -> tuple[Tensor, Tensor]:
-    """Attention as an op, which has heads."""
+    """Attention as an op, which has heads, one where there are none."""
     _check_layouts(q, k, v)
     dtype = float_dtype(resolve("multiply", [q, k])[1][0])
     dtype = float_dtype(resolve("multiply", [astype(q, dtype=dtype), v])[1][0])
     q, k, v = (x if x.dtype == dtype else astype(x, dtype=dtype) for x in (contiguous(q), k, v))
-    if q.ndim == 3:
-        q, k, v = (unsqueeze(x, axis=2) for x in (q, k, v))
-        made, lse = _by_op(q, k, v, scale, keys, softcap)
-        return squeeze(made, axis=2), squeeze(lse, axis=2)
+    features = q.ndim - 1
+    equal_extents((q, features), (k, features), features)
+    if q.ndim == 4:
+        return _with_heads(q, k, v, scale, keys, softcap)
+    q, k, v = (unsqueeze(x, axis=2) for x in (q, k, v))
+    made, lse = _with_heads(q, k, v, scale, keys, softcap)
+    return squeeze(made, axis=2), squeeze(lse, axis=2)
+
+
+def _with_heads(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, keys: str, softcap: float | None
+) -> tuple[Tensor, Tensor]:
+    """The op on arrays of rank 4, of one dtype, whose extents of features agree."""
     _groups(q, k)
     equal_batches(q, k)
     equal_batches(q, v)
-    for a, b, dim in ((q, k, 3), (k, v, 2)):
-        equal_extents((a, dim), (b, dim), dim)
+    equal_extents((k, 2), (v, 2), 2)
     if None in (q.shape[2], k.shape[2]):
         equal_extents((q, 2), (k, 2), 2)
     o, lse = builders.attention(q.value, k.value, v.value, scale, keys, softcap)
     axes = (q.axes[0], q.axes[1], v.axes[2])
-    return Tensor(q.trace, o, dtype, axes), Tensor(q.trace, lse, wide(dtype), axes[:2])
+    return Tensor(q.trace, o, q.dtype, axes), Tensor(q.trace, lse, wide(q.dtype), axes[:2])
 
 
 def _check_layouts(q: Tensor, k: Tensor, v: Tensor) -> None:

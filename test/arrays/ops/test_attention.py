@@ -42,6 +42,20 @@ def test_attention_with_heads() -> None:
     assert_components(rg.attention(q, k, v), expected)
 
 
+@pytest.mark.parametrize("heads", [(), (2,)])
+@pytest.mark.parametrize(("features", "values"), [(0, 0), (0, 3), (3, 0)])
+def test_attention_without_features(heads: tuple[int, ...], features: int, values: int) -> None:
+    """Equal scores: means of the values, which may have no features either."""
+    q, k, v = array(LENGTHS, (*heads, features)), array(OTHER, (*heads, features)), array(OTHER, (*heads, values))
+    k, v = k * 0, v.astype(np.float64)
+    expected = [
+        np.broadcast_to(c.sum(0) / max(len(c), 1), (len(a), *heads, values))
+        for a, c in zip(components(q), components(v), strict=True)
+    ]
+    assert_components(rg.attention(q, k, v), expected)
+    assert rg.grad(lambda q: rg.attention(q, k, v).sum())(q).shape == q.shape
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_with_fewer_heads_of_keys(causal: bool) -> None:
     q, k, v = array(LENGTHS, (6, 4)), array(OTHER, (2, 4), seed=1), array(OTHER, (2, 3), seed=2)
@@ -185,6 +199,11 @@ REFUSED: list[Refusal] = [
      "attention: dim 0: expected extent 4, got 2"),
     (lambda x: rg.attention(x, x, array(OTHER)), rg.RuntimeCheckError,
      "attention: level 1, component 0: expected length 3, got 2"),
+    (lambda x: rg.attention(x, x[..., :3], x), rg.RuntimeCheckError, "attention: dim 2: expected extent 4, got 3"),
+    (lambda x: rg.attention(*(y.unsqueeze(2) for y in (x, x[..., :3], x))), rg.RuntimeCheckError,
+     "attention: dim 3: expected extent 4, got 3"),
+    (lambda x: rg.attention(array(LENGTHS, (2, 4)), array(LENGTHS, (2, 4)), array(LENGTHS, (1, 4))),
+     rg.RuntimeCheckError, "attention: dim 2: expected extent 2, got 1"),
     (lambda x: rg.attention(x, x, x[..., 0]), TypeError,
      "attention: expected arrays of rank 3 or 4, got ranks 3, 3 and 2"),
     (lambda x: rg.attention(array(LENGTHS, (3, 4)), array(LENGTHS, (2, 4)), array(LENGTHS, (2, 4))), rg.LayoutError,
