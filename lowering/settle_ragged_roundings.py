@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.ir.match import enclosing, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
@@ -15,7 +16,6 @@ from ragged_dialect.lowering.sum_nests import static_count
 from ragged_dialect.lowering.vector.emit import SHORTEST
 from ragged_dialect.passes.base import RaggedPass
 
-_FLAGS = "fastmath"
 _SUMS = frozenset({"arith.addf", "arith.subf"})
 _FUSED = (ir.F32Type, ir.F64Type)
 """Types that have fused multiply-adds where there are any; shorter ones are computed in f32 by now."""
@@ -46,11 +46,11 @@ class SettleRaggedRoundings(RaggedPass):
         require_isa(op, self.isa)
         fused = has_fused(self.isa)
         for found in find_ops(op, *_SUMS):
-            flags, type_ = _flags_of(found), found.results[0].type
+            flags, type_ = flags_of(found), found.results[0].type
             count = _static_count(found) if "reassoc" in flags else None
             if count is not None and count <= SHORTEST:
-                flags.discard("reassoc")
-                found.attributes[_FLAGS] = _spelled(flags)
+                flags -= {"reassoc"}
+                give_flags(found, flags)
             elif count is not None:
                 enclosing(found).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
             # one that LLVM may still make a vector of has to be a sum for that
@@ -63,7 +63,7 @@ def _fuse(op: ir.Operation) -> None:
     """Replace a sum of a product, or a difference, that only it reads."""
     for number, operand in enumerate(op.operands):
         product = made_by(operand, "arith.mulf")
-        if product is None or "contract" not in _flags_of(product) or len(list(operand.uses)) != 1:
+        if product is None or "contract" not in flags_of(product) or len(list(operand.uses)) != 1:
             continue
         left, right = product.operands
         other = op.operands[1 - number]
@@ -81,14 +81,3 @@ def _static_count(op: ir.Operation) -> int | None:
     """Iterations of the loop that an op is in, where they are static."""
     loop = enclosing(op)
     return static_count(loop) if loop.name == "scf.for" else None
-
-
-def _flags_of(op: ir.Operation) -> set[str]:
-    if _FLAGS not in op.attributes:
-        return set()
-    text = str(op.attributes[_FLAGS])
-    return set(text[text.index("<") + 1 : -1].split(","))
-
-
-def _spelled(flags: set[str]) -> ir.Attribute:
-    return ir.Attribute.parse(f"#arith.fastmath<{','.join(sorted(flags)) or 'none'}>")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.fast_math import flags_of
 from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
 from ragged_dialect.lowering.buffers import is_buffer, root
@@ -88,7 +89,7 @@ def _sum_of(add: ir.Operation) -> Sum | None:
     uses = list(add.results[0].uses)
     if not isinstance(add.results[0].type, ir.FloatType):  # a vector, or a float whose width is not known
         return None
-    if "fastmath" not in add.attributes or "reassoc" not in str(add.attributes["fastmath"]) or len(uses) != 1:
+    if "reassoc" not in flags_of(add) or len(uses) != 1:
         return None
     store = uses[0].owner.operation
     if store.name != "memref.store" or store.block != add.block or enclosing(add).name != "scf.for":

@@ -24,6 +24,22 @@ func.func @fused(%a: f32, %b: f32, %c: f32) -> (f32, f32, f32) {
   return %sum, %left, %right : f32, f32, f32
 }
 
+// What may be done in any way at all may be fused.
+// CHECK-LABEL: func.func @fast
+// CHECK: scf.for
+// CHECK-NEXT: math.fma
+func.func @fast(%a: f32, %b: f32, %c: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %c) -> f32 {
+    %p = arith.mulf %a, %b fastmath<fast> : f32
+    %s = arith.addf %acc, %p fastmath<fast> : f32
+    scf.yield %s : f32
+  }
+  return %sum : f32
+}
+
 // A product that others read, and one that may not be fused, stay.
 // CHECK-LABEL: func.func @products
 // CHECK-NOT: math.fma

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.fast_math import flags_of
 from ragged_dialect.ir.match import bit_width, constant_int, defining_op, is_number, made_by
 from ragged_dialect.lowering.attributes import GUARD
 from ragged_dialect.lowering.buffers import is_own, root
@@ -172,8 +173,7 @@ def free_combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
     found = find_combiner(accumulator, result)
     if found is None or found.ops[0].name not in _ROUNDED:
         return found
-    flags = found.ops[0].attributes
-    return found if "fastmath" in flags and "reassoc" in str(flags["fastmath"]) else None
+    return found if "reassoc" in flags_of(found.ops[0]) else None
 
 
 # Runs ---------------------------------------------------------------------------------------------

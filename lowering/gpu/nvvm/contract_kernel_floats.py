@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
 from ragged_dialect.passes.base import RaggedPass
 
 _OPS = frozenset({"llvm.fadd", "llvm.fsub", "llvm.fmul"})
-_FLAGS = "fastmathFlags"
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,6 @@ class ContractKernelFloats(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Set the flag in every gpu.module of a module."""
         for found in device_ops(op, _OPS.__contains__):
-            text = str(found.attributes[_FLAGS]) if _FLAGS in found.attributes else "#llvm.fastmath<none>"
-            flags = {flag.strip() for flag in text[text.index("<") + 1 : -1].split(",")} - {"none"}
-            if not flags & {"contract", "fast"}:
-                spelled = ", ".join(sorted(flags | {"contract"}))
-                found.attributes[_FLAGS] = ir.Attribute.parse(f"#llvm.fastmath<{spelled}>")
+            flags = flags_of(found)
+            if "contract" not in flags:
+                give_flags(found, flags | {"contract"})
