@@ -27,6 +27,9 @@ time with 128."""
 _APART = 64
 """The same where the left side is across memory in the sums, as in gradients of weights: each of its elements is in
 another cache line, and lines that are far from one another share few sets of the first cache."""
+_LONG = 16
+"""Terms of a sum from which a few columns are worth a register with idle lanes: 64 terms in 4 columns, in float32, take
+a seventh of the time of scalars on a Zen 5 core. Of few terms LLVM makes code of several rows, which is faster."""
 _RESHAPES = ("memref.collapse_shape", "memref.cast")
 _STRIP = 512 << 10
 """Bytes of the left side that all panels of columns read one after the other: half of a second cache of 1 MiB, the
@@ -50,8 +53,8 @@ class VectorizeRaggedProducts(RaggedPass):
     in the sums, and one is of the result and the left side; others are loops around. Rows that are no whole block are
     computed by half of them, with the last row again; few rows are a block of as many, which is wider.
     The order of a sum depends on its length only, but of a few rows times a right side that would be turned. `isa` is
-    that of expand-ragged-math. Products of short floats, and of less than half a register along memory, stay as they
-    are; so do ends of rows where a processor has no masks.
+    that of expand-ragged-math. Products of short floats, and of few terms in less than half a register along memory,
+    stay as they are; so do ends of rows where a processor has no masks.
     Preconditions: bufferized, parallel loops are outlined; before hoist-ragged-allocas.
     """
 
@@ -122,11 +125,11 @@ class _Product:
         return self.right.loops[-1] == self.k
 
     def fits(self, regs: RegisterBlock, masked: bool) -> bool:
-        """Whether half a register is filled along memory, and there are masks if its ends need some."""
-        columns = self.out.buffer.type.shape[-1]
-        if columns == DYNAMIC or self.turned:
-            return masked and (columns == DYNAMIC or 2 * columns >= regs.square)
-        return 2 * columns >= regs.square and (masked or columns % regs.lanes == 0)
+        """Whether half a register is filled along memory, or sums are long, and there are masks if its ends need
+        some."""
+        columns, depth = self.out.buffer.type.shape[-1], self.left.buffer.type.shape[self.left.loops.index(self.k)]
+        filled = columns == DYNAMIC or 2 * columns >= regs.square or (columns > 1 and depth >= _LONG)
+        return filled and (masked or (not self.turned and columns != DYNAMIC and columns % regs.lanes == 0))
 
 
 def _product_of(op: ir.Operation) -> _Product | None:

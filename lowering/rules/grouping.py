@@ -27,7 +27,8 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
     view = view_of(op, GroupByOp)
     keys, count = shapes.as_vector(view.keys), build.to_index(view.count)
     size = build.value(shapes.dim(keys, 0))
-    order, offsets = (room([n], build.i64()) for n in (size, build.add(count, 1)))
+    order = room([size], build.i64())
+    offsets = room([build.capped(build.value(build.add(count, 1)))], build.i64())  # too much for any memory, not less
 
     def key(i: ir.Value) -> ir.Value:
         return shapes.load(keys, i)

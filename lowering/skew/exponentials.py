@@ -12,7 +12,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import defining_op, made_by
-from ragged_dialect.lowering.buffers import is_allocation, plain_dim, range_view, root, touches
+from ragged_dialect.lowering.buffers import is_allocation, is_buffer, plain_dim, range_view, root, touches
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
 from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, outs_of
@@ -92,7 +92,10 @@ class Exponentials:
             top.combine(tops)
 
             def factor(a: list[ir.Value]) -> ir.Value:
-                difference = arith.subf(a[0], a[1])
+                highest = build.constant(m.type.element_type, math.inf)
+                same = arith.cmpf(arith.CmpFPredicate.OEQ, a[0], highest)  # and m is that, too
+                zero = build.constant(m.type.element_type, 0.0)
+                difference = arith.select(same, zero, arith.subf(a[0], a[1]))
                 return clone(self.exponential, {self.exponential.operands[0]: difference}).results[0]
 
             _each([highest, m], own, factor)
@@ -164,25 +167,29 @@ def _weights(weights: Parts) -> tuple[ir.Operation, ir.Value, int, int, int] | N
 
 
 def _readers(op: ir.Operation, stored: int, length: ir.Value) -> tuple[ir.Operation, ...] | None:
-    """The ops that read what an op stores, None where something else does than later maps of rows."""
-    x = op.operands[stored]
-    if not is_allocation(x):
-        return None
-    found = [use.owner.operation for use in x.uses if use.owner.operation != op]
-    order = [o.operation for o in op.block.operations]
-    for reader in found:
-        generics = reader.name == "linalg.generic" and is_cut(reader, length) and reader.block == op.block
-        if not generics or order.index(reader) < order.index(op) or x in outs_of(reader):
+    """The ops that read what an op stores, up to one that leaves its own result in its place; None where something
+    else does than later maps of rows, or where what is stored is a result."""
+    x, found = op.operands[stored], list[ir.Operation]()
+    ops = [o.operation for o in op.block.operations]
+    for reader in ops[ops.index(op) + 1 :]:
+        if not touches(reader, root(x)):
+            continue
+        if reader.name != "linalg.generic" or not is_cut(reader, length):
             return None
-        maps, number = indexing_maps(reader), list(reader.operands).index(x)
-        rows = plain_dim(maps[number], 0)
-        if (
-            list(reader.operands).count(x) != 1
-            or rows not in dims_of(x, length)
-            or any(plain_dim(map_, 0) is None for map_ in maps)
-        ):
+        maps, operands = indexing_maps(reader), list(reader.operands)
+        places = [k for k, y in enumerate(operands) if is_buffer(y) and root(y) == root(x)]
+        rows = {plain_dim(maps[k], 0) for k in places}
+        same = all(operands[k] == x and maps[k] == maps[places[0]] for k in places)
+        if not same or None in rows or not rows <= set(dims_of(x, length)) or None in (plain_dim(m, 0) for m in maps):
             return None
-    return tuple(found)
+        in_place = x in outs_of(reader)
+        if len(places) != 1 + in_place:
+            return None
+        found.append(reader)
+        if in_place:
+            return tuple(found)
+    made = defining_op(x)
+    return tuple(found) if is_allocation(x) and made is not None and made.block == op.block else None
 
 
 def _finite(x: ir.Value) -> ir.Value:

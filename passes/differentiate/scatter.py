@@ -51,17 +51,18 @@ def storage_sizes(like: ir.Value) -> list[build.Mixed]:
     return [shapes.dim(storage, axis) for axis in range(len(storage.type.shape))]
 
 
-def flat(x: ir.Value, kept: int = 0) -> ir.Value:
-    """A dense tensor as one dim, before the last ones that are kept."""
-    joined = len(x.type.shape) - kept
+def flat(x: ir.Value, kept: int = 0, first: int = 0) -> ir.Value:
+    """A dense tensor with all dims but the first ones, and the last ones that are kept, as one."""
     shape = [None if n == DYNAMIC else n for n in x.type.shape]
-    first = None if None in shape[:joined] else math.prod(n for n in shape[:joined] if n is not None)
-    type_ = dense_type((first, *shape[joined:]), x.type.element_type)
-    if joined == 1:
+    last = len(shape) - kept
+    if last - first == 1:
         return x
-    if joined == 0:
+    joined = None if None in shape[first:last] else math.prod(n for n in shape[first:last] if n is not None)
+    type_ = dense_type((*shape[:first], joined, *shape[last:]), x.type.element_type)
+    if not shape:
         return tensor.from_elements(type_, [tensor.extract(x, [])])
-    return tensor.collapse_shape(type_, x, [list(range(joined)), *([joined + k] for k in range(kept))])
+    groups = [[k] for k in range(first)] + [list(range(first, last))] + [[k] for k in range(last, len(shape))]
+    return tensor.collapse_shape(type_, x, groups)
 
 
 def added(terms: ir.Value, positions: ir.Value, like: ir.Value) -> ir.Value:

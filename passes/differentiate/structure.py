@@ -15,7 +15,7 @@ from ragged_dialect.ops.structure import CompactOp, ConcatOp, MergeOp, Partition
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, mapped
-from ragged_dialect.passes.differentiate.scatter import windows_added
+from ragged_dialect.passes.differentiate.scatter import flat, windows_added
 from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import element_of, zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of, without_gaps
@@ -177,7 +177,8 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
         out = Access(one, ir.AffineMap.get_identity(rank))
         part = mapped([Access(cotangent, source)], out, ["parallel"] * rank, lambda e: e[0])
     else:
-        part = reassembled(storage_of(cotangent), one)
+        axis, _ = shape.layout.locate(dim)
+        part = reassembled(flat(storage_of(cotangent), len(shape.layout.axes) - axis - 1, axis), one)
     ctx.add(op.x, padded(part, like, low, high, dim))
 
 

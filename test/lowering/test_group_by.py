@@ -58,3 +58,9 @@ def test_counts_that_do_not_fit(compile: Compile) -> None:
     static = TEXT.replace("KIND", "i64").replace("tensor<?x?xi64,", "tensor<4x?xi64,")
     with pytest.raises(RuntimeCheckError, match=r"^ragged.group_by: level 0: expected extent 4, got 3$"):
         compile(static)(np.array([0]), 3)
+
+
+@pytest.mark.parametrize("count", [2**40, 2**62, 2**63 - 1])
+def test_more_counts_than_memory_has(compile: Compile, count: int) -> None:
+    with pytest.raises(MemoryError):
+        compile(TEXT.replace("KIND", "i64"))(np.arange(10), count)

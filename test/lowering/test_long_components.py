@@ -14,8 +14,11 @@ import pytest
 
 import ragged_dialect as rg
 from conftest import ROOT
+from ragged_dialect.asm.module import load_module, print_module
 from ragged_dialect.compiler import cpu
+from ragged_dialect.dialect import context
 from ragged_dialect.lowering.skew.share_long_components import ShareLongComponents
+from ragged_dialect.lowering.stage import Stage
 
 LEAST = ShareLongComponents.elements
 STRUCTURES = {
@@ -131,6 +134,68 @@ def test_exponentials_of_parts_with_maxima_of_their_own(case: str, dtype: str) -
         expected = loop("softmax", x, [2, rows - 2])
     tolerance = {"float16": (3e-3, 1e-7), "float32": (3e-5, 1e-30), "float64": (1e-12, 0.0)}[dtype]
     np.testing.assert_allclose(found.values, expected, *tolerance, equal_nan=True)
+
+
+SHARED = Stage("shared", "convert-ragged-copies-to-linalg,reuse-ragged-outs,share-long-components")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: rg.softmax(x, 1), lambda x: rg.softmax(x * 2.0, 1) * x, lambda x: (rg.softmax(x, 1) * x).sum(1)],
+    ids=["in place", "read twice", "summed"],
+)
+def test_where_exponentials_of_parts_are_made(function: Any) -> None:
+    """Where something is stored in their place, too: those of short components, of parts, and of their factors."""
+    x = rg.from_lengths(np.zeros((3, 64), np.float32), np.array([1, 2]))
+    program = load_module(rg.jit(function).lower(x).stages["bufferize"], context())
+    SHARED.run(program)
+    assert print_module(program).count("math.exp") == 3
+
+
+def test_weights_that_are_not_divided_by_their_sum() -> None:
+    """One infinite element makes itself no number, and not the others of its part."""
+    type_, bits = 'tensor<?x?xf32, #ragged.layout<"dr">>', 'tensor<?x?xi8, #ragged.layout<"dr">>'
+    maps = "#id = affine_map<(b, i) -> (b, i)>\n#row = affine_map<(b, i) -> (b)>"
+    text = f"""{maps}
+    func.func @f(%x: {type_}) -> ({bits}, tensor<?xf32>) {{
+      %zero = arith.constant 0.0 : f32
+      %lowest = arith.constant 0xFF800000 : f32
+      %c0 = arith.constant 0 : index
+      %n = tensor.dim %x, %c0 : {type_}
+      %o = tensor.empty(%n) : tensor<?xf32>
+      %e = ragged.empty %x : ({type_}) -> {type_}
+      %b = ragged.empty %x : ({type_}) -> {bits}
+      %tops = linalg.fill ins(%lowest : f32) outs(%o : tensor<?xf32>) -> tensor<?xf32>
+      %sums = linalg.fill ins(%zero : f32) outs(%o : tensor<?xf32>) -> tensor<?xf32>
+      %m = linalg.generic {{indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}}
+          ins(%x : {type_}) outs(%tops : tensor<?xf32>) {{
+      ^bb0(%a: f32, %s: f32):
+        %r = arith.maximumf %s, %a : f32
+        linalg.yield %r : f32
+      }} -> tensor<?xf32>
+      %w:2 = linalg.generic {{indexing_maps = [#id, #row, #id, #row], iterator_types = ["parallel", "reduction"]}}
+          ins(%x, %m : {type_}, tensor<?xf32>) outs(%e, %sums : {type_}, tensor<?xf32>) {{
+      ^bb0(%a: f32, %t: f32, %u: f32, %s: f32):
+        %d = arith.subf %a, %t : f32
+        %q = math.exp %d : f32
+        %r = arith.addf %s, %q : f32
+        linalg.yield %q, %r : f32, f32
+      }} -> ({type_}, tensor<?xf32>)
+      %y = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
+          ins(%w#0 : {type_}) outs(%b : {bits}) {{
+      ^bb0(%a: f32, %u: i8):
+        %c = arith.cmpf uno, %a, %zero : f32
+        %q = arith.extui %c : i1 to i8
+        linalg.yield %q : i8
+      }} -> {bits}
+      return %y, %w#1 : {bits}, tensor<?xf32>
+    }}"""
+    function = rg.compile(text)
+    for rows in (100, LEAST + 8):
+        x = np.linspace(-1, 1, rows, dtype=np.float32)
+        x[5] = np.inf
+        (found, _), _ = function((x, np.array([0, rows])))
+        assert np.flatnonzero(found).tolist() == [5]
 
 
 BITS = """

@@ -69,6 +69,19 @@ def test_rows_of_lists():
     check(lambda x: x[:, 0, 0], LISTS)
 
 
+@pytest.mark.parametrize("features", [(), (2,)], ids=["ddr", "ddr|d"])
+def test_rows_of_batches_of_several_dims(features):
+    """What is left has the dims of the batch, which are one of the storage."""
+    rows = np.arange(1.0, 1 + 8 * np.prod(features, dtype=int)).reshape(8, *features)
+    x = rg.split(rg.from_lengths(rows, [2, 1, 3, 2]), axis=0, factor=2)
+    check(lambda x: x[:, :, 0], x)
+    check(lambda x: x[1:, :, -1], x)
+    check(lambda x: x[:, 1:2, 0], x)
+    check(
+        lambda x: rg.einsum("bcl,y->bcyl", x, WEIGHTS)[:, :, :, 0], rg.from_lengths(np.arange(7.0), [2, 1], [2, 1, 4])
+    )
+
+
 def test_features_of_windows():
     check(lambda x: x[:, 1:][..., 0][:, :, 1:], ROWS)
     check(lambda x: x[:, 1:][..., :1][:, :1], ROWS)
