@@ -125,10 +125,11 @@ class _Product:
         return self.right.loops[-1] == self.k
 
     def fits(self, regs: RegisterBlock, masked: bool) -> bool:
-        """Whether half a register is filled along memory, or sums are long, and there are masks if its ends need
-        some."""
+        """Whether half a register is filled along memory, or sums are long and would be across it, and there are
+        masks if its ends need some."""
         columns, depth = self.out.buffer.type.shape[-1], self.left.buffer.type.shape[self.left.loops.index(self.k)]
-        filled = columns == DYNAMIC or 2 * columns >= regs.square or (columns > 1 and depth >= _LONG)
+        filled = columns == DYNAMIC or 2 * columns >= regs.square
+        filled = filled or (columns > 1 and depth >= _LONG and not self.turned)
         return filled and (masked or (not self.turned and columns != DYNAMIC and columns % regs.lanes == 0))
 
 

@@ -116,6 +116,35 @@ func.func @masked(%x: memref<?x8xf32>, %w: memref<?x10xf32>, %o: memref<8x10xf32
 // -----
 
 #x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// A few columns have a register for themselves where the sums are long; of few terms the op stays.
+
+// CHECK-LABEL: func.func @few_columns
+// CHECK: vector.constant_mask [3] : vector<16xi1>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : memref<?x8xf32>, memref<8x3xf32>)
+func.func @few_columns(%x: memref<?x64xf32>, %w: memref<64x3xf32>, %y: memref<?x8xf32>, %v: memref<8x3xf32>, %o: memref<?x3xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x64xf32>, memref<64x3xf32>) outs(%o : memref<?x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%y, %v : memref<?x8xf32>, memref<8x3xf32>) outs(%o : memref<?x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#x = affine_map<(m, n, k) -> (m, k)>
 #w = affine_map<(m, n, k) -> (n, k)>
 #o = affine_map<(m, n, k) -> (m, n)>
 

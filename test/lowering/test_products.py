@@ -13,7 +13,7 @@ from support.cpu_features import levels, mask
 import ragged_dialect as rg
 
 OFFSETS = np.array([0, 0, 1, 9, 9, 26, 300, 300])  # 0, 1, 8, 0, 17, 274 and 0 rows
-EXTENTS = [(1, 32), (7, 10), (130, 50), (16, 8), (260, 33), (0, 16)]
+EXTENTS = [(1, 32), (7, 10), (130, 50), (16, 8), (260, 33), (0, 16), (64, 3)]
 
 
 def values(*shape: int, dtype: Any = np.float64) -> Any:
@@ -38,7 +38,7 @@ def test_weights_of_each_component(columns: int) -> None:
         np.testing.assert_allclose(found[low:high], x[low:high] @ w[b], atol=1e-5)
 
 
-@pytest.mark.parametrize("columns", [64, 256])
+@pytest.mark.parametrize("columns", [2, 4, 7, 64, 256])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_few_rows(columns: int, dtype: Any) -> None:
     """Wider blocks take up to 8; a row has the same bits among any number of them, over sums of several stretches."""
