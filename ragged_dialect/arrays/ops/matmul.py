@@ -54,6 +54,9 @@ cache beside the rows, and a BLAS makes copies of rows that are in order."""
 _SHORT = 1 << 20
 """Multiplications below which a call of NumPy's BLAS is faster. Of 64x64, one thread: 8 us and a program 12 for 2^18 of
 them, 21 and 21 for 2^20, 38 and 33 for 2^21."""
+_THIN, _SHORT_OF_THIN = 4, 1 << 12
+"""The same of weights with less rows or columns than that, which a BLAS is not made for: 65,536 rows times 1x1 take 112
+us, and a program 9."""
 
 
 def rows_times_weights(x: ArrayLike, weights: ArrayLike) -> RaggedArray | None:
@@ -64,7 +67,8 @@ def rows_times_weights(x: ArrayLike, weights: ArrayLike) -> RaggedArray | None:
     values = x.buffer.array
     if type(weights) is not type(values) or weights.ndim != 2 or weights.dtype != values.dtype:
         return None
-    if x.spec.library == "numpy" and weights.nbytes <= _LARGE and values.size * weights.shape[1] >= _SHORT:
+    short = _SHORT if min(weights.shape) >= _THIN else _SHORT_OF_THIN
+    if x.spec.library == "numpy" and weights.nbytes <= _LARGE and values.size * weights.shape[1] >= short:
         return None
     known = x.spec
     fits = x.axes[-1] is None and values.shape[-1] == weights.shape[0] and not known.layout.has_windows
