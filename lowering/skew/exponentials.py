@@ -12,11 +12,11 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import defining_op, made_by
-from ragged_dialect.lowering.buffers import is_allocation, is_buffer, plain_dim, range_view, root, touches
+from ragged_dialect.lowering.buffers import is_allocation, is_buffer, plain_dim, root, touches
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
 from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, outs_of
-from ragged_dialect.lowering.skew.parts import Parts, count_from, yielded
+from ragged_dialect.lowering.skew.parts import Parts, count_from, cut_rows, yielded
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut
 
 
@@ -121,11 +121,7 @@ class Exponentials:
             tile = forall.regions[0].blocks[0].arguments[0]
             low = build.mul(tile, rows)
             size = build.minimum(rows, build.sub(length, low))
-            dims = [plain_dim(map_, 0) for map_ in maps]
-            operands = [
-                x if dim is None or dim < 0 else range_view(x, dim, low, size)
-                for x, dim in zip(reader.operands, dims, strict=True)
-            ]
+            operands = cut_rows(reader, 0, low, size)
 
             def body(a: list[ir.Value]) -> list[ir.Value]:
                 known: ValueMap = dict(zip(arguments_of(reader), [*a[:ins], *a[ins + 1 :]], strict=True))

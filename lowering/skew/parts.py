@@ -129,8 +129,7 @@ class Parts:
 
     def cut(self, low: Mixed, size: Mixed) -> list[ir.Value]:
         """The operands, of which only some rows are left."""
-        places = zip(self.op.operands, self._dims, strict=True)
-        return [x if dim is None or dim < 0 else range_view(x, dim, low, size) for x, dim in places]
+        return cut_rows(self.op, self.loop, low, size)
 
     def each(
         self, tiles: Mixed, rows: int, length: ir.Value, rooms: dict[int, ir.Value], *, scan: bool = False,
@@ -146,6 +145,12 @@ class Parts:
             self.one(tile, low, self.cut(low, size), rooms, scan=scan)
             if then is not None:
                 then(tile, low, size)
+
+
+def cut_rows(op: ir.Operation, loop: int, low: Mixed, size: Mixed) -> list[ir.Value]:
+    """The operands of a generic, of which only some rows along a loop are left."""
+    places = [(x, plain_dim(map_, loop)) for x, map_ in zip(op.operands, indexing_maps(op), strict=True)]
+    return [x if dim is None or dim < 0 else range_view(x, dim, low, size) for x, dim in places]
 
 
 def count_from(op: ir.Operation, low: ir.Value, loop: int = 0) -> None:
