@@ -21,7 +21,7 @@ from ragged_dialect.lowering import (
     math_trigonometry,
 )
 from ragged_dialect.lowering.loop_annotations import LOOP
-from ragged_dialect.lowering.math_emitter import Emitter, Number
+from ragged_dialect.lowering.math_emitter import Bits, Emitter, Number
 from ragged_dialect.lowering.math_library import MathLibrary, require_isa
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -81,6 +81,7 @@ _CLASSES: dict[str, Callable[[Number], ir.Value]] = {
         arith.andi, _size(x).compare("<", inf), _size(x).compare(">=", _SMALLEST[str(x.value.type)])
     ),
 }
+_SIGNS = ("math.absf", "math.copysign")
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,8 @@ class ExpandRaggedMath(RaggedPass):
     Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a
     call for quotients that have more bits than the type.
     The other functions, and those of f64, become calls of f64 library functions (`llvm.call`) with vector
-    variants from libmvec. f16 and bf16 go through f32. Tests such as isnan become comparisons. Integer
-    ops and what LLVM has natively stay.
+    variants from libmvec. f16 and bf16 go through f32, but for signs, which are bits. Tests such as isnan become
+    comparisons. Integer ops and what LLVM has natively stay.
 
     Works on scalars anywhere outside GPU modules: run it after elementwise ops on tensors became
     linalg or loops. After it, in this order where they occur: arith-expand{include-bf16=true} (the
@@ -160,6 +161,8 @@ def _expand(op: ir.Operation, library: MathLibrary) -> None:
     elif name == _REMAINDER:
         if _width(op) and library.fuses:  # without, a fused multiply-add is a call
             _replace(op, [_remainder(op, emitter, library)])
+    elif name in _SIGNS and _width(op) == 16:
+        _replace(op, [_with_sign(emitter, *op.operands)])
     elif name in _CLASSES:
         _replace(op, [_CLASSES[name](emitter.number(op.operands[0]))])
     elif name in _LIBRARY or (name in _NATIVE and _width(op) == 16):
@@ -238,6 +241,17 @@ def _single(name: str, operands: list[ir.Value], emitter: Emitter, library: Math
 
 def _size(x: Number) -> Number:
     return x.emitter.number(x.emitter.plain(math.absf, x.value))
+
+
+def _with_sign(emitter: Emitter, value: ir.Value, sign: ir.Value | None = None) -> ir.Value:
+    """A short float without its sign, or with that of another, by their bits: what else there is for them in vectors
+    goes through f32, with a rounding back."""
+    kind = ir.IntegerType.get_signless(16)
+    bits = [Bits(emitter, emitter.plain(arith.bitcast, kind, x)) for x in (value, sign) if x is not None]
+    found = bits[0] & 0x7FFF
+    if len(bits) > 1:
+        found = found | (bits[1] & -0x8000)
+    return emitter.plain(arith.bitcast, value.type, found.value)
 
 
 def _clamp(emitter: Emitter, value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:

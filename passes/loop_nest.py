@@ -56,6 +56,11 @@ class Operand:
         """Per dim the loop that indexes it, None for other expressions."""
         return tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in self.map.results)
 
+    def over(self, loops: dict[int, int], count: int) -> Operand:
+        """The operand in a nest that has its loops under other numbers."""
+        change = ir.AffineMap.get(count, 0, [ir.AffineDimExpr.get(loops[k]) for k in range(len(loops))])
+        return Operand(self.value, ir.AffineMap.get(count, 0, [e.compose(change) for e in self.map.results]))
+
     def partial_loops(self) -> set[int]:
         """Loops that index a ragged level or tile of it."""
         if not is_tensor(self.value.type):
@@ -66,7 +71,8 @@ class Operand:
 
 @dataclass(frozen=True, eq=False)
 class FusedNest:
-    """A loop nest. `outs` is empty for an elementwise op, whose result has an identity map."""
+    """A loop nest. `outs` is empty for an elementwise op, whose result has an identity map. `results` are what it
+    computes in the place of its `roots`."""
 
     kinds: tuple[str, ...]
     inputs: tuple[Operand, ...]
@@ -74,6 +80,7 @@ class FusedNest:
     steps: tuple[Step, ...]
     yields: tuple[Ref, ...]
     roots: tuple[ir.Operation, ...] = field(default=())
+    results: tuple[ir.Value, ...] = field(default=())
     absorbed: tuple[ir.Operation, ...] = field(default=())
 
     @staticmethod
@@ -125,7 +132,7 @@ def _of_elementwise(op: ir.Operation) -> FusedNest | None:
         tuple(("in", k) for k in range(len(inputs))),
         _attributes(op),
     )
-    return FusedNest(("parallel",) * rank, inputs, (), (step,), (("step", 0),), (op,))
+    return FusedNest(("parallel",) * rank, inputs, (), (step,), (("step", 0),), (op,), tuple(op.results))
 
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
@@ -146,7 +153,8 @@ def _of_linalg(op: ir.Operation) -> FusedNest | None:
     if body is None:
         return None
     steps, yields = body
-    return FusedNest(kinds, tuple(operands[:-count]), tuple(operands[-count:]), steps, yields, (op,))
+    outs = tuple(operands[-count:])
+    return FusedNest(kinds, tuple(operands[:-count]), outs, steps, yields, (op,), tuple(op.results))
 
 
 def _read_body(block: ir.Block, inputs: int) -> tuple[tuple[Step, ...], tuple[Ref, ...]] | None:
@@ -191,12 +199,6 @@ def inline(consumer: FusedNest, value: ir.Value, producer: FusedNest) -> FusedNe
 
 def _renamed(nest: FusedNest, loops: dict[int, int], count: int) -> FusedNest:
     """A nest over the loops of another, reading its own outs as inputs."""
-    exprs = [ir.AffineDimExpr.get(loops[k]) for k in range(len(nest.kinds))]
-    change = ir.AffineMap.get(count, 0, exprs)
-
-    def renamed(operand: Operand) -> Operand:
-        return Operand(operand.value, ir.AffineMap.get(count, 0, [e.compose(change) for e in operand.map.results]))
-
     reads_out = any(ref[0] == "out" for step in nest.steps for ref in step.operands) or nest.yields[0][0] == "out"
     inputs = (*nest.inputs, *(nest.outs if reads_out else ()))
     first_out = len(nest.inputs)
@@ -206,7 +208,11 @@ def _renamed(nest: FusedNest, loops: dict[int, int], count: int) -> FusedNest:
 
     steps = tuple(step.reading(moved, None if step.loop is None else loops[step.loop]) for step in nest.steps)
     return replace(
-        nest, inputs=tuple(map(renamed, inputs)), outs=(), steps=steps, yields=tuple(map(moved, nest.yields))
+        nest,
+        inputs=tuple(x.over(loops, count) for x in inputs),
+        outs=(),
+        steps=steps,
+        yields=tuple(map(moved, nest.yields)),
     )
 
 
@@ -274,7 +280,48 @@ def join(a: FusedNest, b: FusedNest) -> FusedNest:
         (*inputs.steps(a, first), *inputs.steps(b, second)),
         (*map(first, a.yields), *map(second, b.yields)),
         (*a.roots, *b.roots),
+        (*a.results, *b.results),
         (*a.absorbed, *b.absorbed),
+    )
+
+
+def follow(scan: FusedNest, value: ir.Value, consumer: FusedNest) -> FusedNest | None:
+    """A scan that stores what the consumer makes of each element of `value`, a result, in the place of that. None where
+    the consumer runs over other elements, or reads what the scan has when it is done."""
+    number, taken = scan.results.index(value), {k for k, x in enumerate(consumer.inputs) if x.value == value}
+    uses = {consumer.inputs[k].loops for k in taken}
+    stored, (use, *others), count = scan.outs[number], uses, len(scan.kinds)
+    if others or not consumer.is_parallel or len(consumer.yields) != 1 or not stored.map.is_permutation:
+        return None
+    if len(stored.loops) != count or None in use or len({*use}) != len(consumer.kinds) or len(use) != count:
+        return None
+    if any(ref == ("out", number) for step in scan.steps for ref in step.operands) or ("out", number) in scan.yields:
+        return None
+    own = {x.value for k, x in enumerate(consumer.inputs) if k not in taken} | {x.value for x in consumer.outs}
+    if own & {*scan.results}:
+        return None
+    loops = {a: b for a, b in zip(use, stored.loops, strict=True) if a is not None and b is not None}
+    identity = Operand(stored.value, ir.AffineMap.get_identity(count))
+    out = (consumer.outs[0] if consumer.outs else identity).over(loops, count)
+    (result,) = consumer.results
+    if not consumer.outs and (out.map != stored.map or result.type != stored.value.type):
+        return None  # the scan's own out does for it
+    inputs = _Inputs()
+    first = inputs.shift(scan, 0, {})
+    given = first(scan.yields[number])
+    moved = _renamed(consumer, loops, count)
+    second = inputs.shift(moved, len(scan.steps), dict.fromkeys(taken, given))
+    outs, yields, results = list(scan.outs), [first(ref) for ref in scan.yields], list(scan.results)
+    outs[number], yields[number], results[number] = out, second(moved.yields[0]), result
+    return FusedNest(
+        scan.kinds,
+        tuple(inputs.operands),
+        tuple(outs),
+        (*inputs.steps(scan, first), *inputs.steps(moved, second)),
+        tuple(yields),
+        (*scan.roots, *consumer.roots),
+        tuple(results),
+        (*scan.absorbed, *consumer.absorbed),
     )
 
 

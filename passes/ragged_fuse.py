@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from ragged_dialect import builders
@@ -11,7 +13,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import bit_width, enclosing, made_by
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.loop_nest import FusedNest, Operand, inline, join, write
+from ragged_dialect.passes.loop_nest import FusedNest, Operand, follow, inline, join, write
 from ragged_dialect.passes.structure_keys import structural_source
 from ragged_dialect.segments import segments
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
@@ -25,6 +27,10 @@ _CHEAP = frozenset(
      "arith.xori", "arith.select", "arith.constant", "arith.extf", "arith.truncf", "arith.extsi", "arith.sitofp")
 )  # fmt: skip
 """What takes less time than reading an operand from memory."""
+_ROUNDINGS = frozenset(f"arith.{name}" for name in ("extf", "truncf", "extsi", "trunci"))
+_ROW = 8
+"""Elements next to each other from which on loops over rows run on vectors. With fewer scans run on scalars, and what
+follows is faster in a loop of its own; but for a rounding, whose loop costs short components as much as the scan."""
 _REACH = 64
 """How many ops two nests that become one may be apart."""
 
@@ -51,9 +57,9 @@ class RaggedFuse(RaggedPass):
     parallel, and no element is computed twice: broadcasts, fills, transposes and copies go into
     anything, other ops only where the consumer runs over each element once. A few additions, products, comparisons
     and the like are computed by each of several consumers, where that moves fewer bytes than storing their results
-    does. What a scan is of is computed in its loop (`expand-ragged-scans`). Uses of the structure
-    alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two nests
-    join when they read one tensor over all their loops and neither needs the other; of dense tensors
+    does. What a scan is of is computed in its loop (`expand-ragged-scans`), and so is what becomes of its elements.
+    Uses of the structure alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two
+    nests join when they read one tensor over all their loops and neither needs the other; of dense tensors
     `linalg.generic` ops fuse alike, but do not join. Matmuls and softmax keep their names. An elementwise op that
     fuses with nothing stays as it is, and so does an op that says how its own loops are to be mapped
     (`ragged.mapping`).
@@ -150,7 +156,7 @@ class _Block:
                 if fused is not None:
                     nest, progress = fused, True
                     break
-        self.nests[op] = nest
+        self.nests[op] = self._followed(op, nest) or nest
 
     def _absorb(self, op: ir.Operation, nest: FusedNest, operand: Operand) -> FusedNest | None:
         value = operand.value
@@ -168,6 +174,26 @@ class _Block:
             return None
         del self.nests[maker]
         return fused
+
+    def _followed(self, op: ir.Operation, nest: FusedNest) -> FusedNest | None:
+        """A nest in the loop of a scan whose result nothing else reads."""
+        for value in dict.fromkeys(operand.value for operand in nest.inputs):
+            maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
+            scan = None if maker is None else self.nests.get(maker)
+            if maker is None or scan is None or not scan.is_scan or len(nest.roots) != 1:
+                continue
+            users = {*nest.roots, *nest.absorbed}
+            if any(use.owner.operation not in users for use in value.uses):
+                continue
+            if not (_has_rows(scan, value) or all(step.name in _ROUNDINGS for step in nest.steps)):
+                continue
+            if self._used_before([result for result in scan.results if result != value], op):
+                continue
+            fused = follow(scan, value, nest) if len(nest.steps) + len(scan.steps) <= self.max_ops else None
+            if fused is not None:
+                del self.nests[maker]
+                return fused
+        return None
 
     # Siblings ----------------------------------------------------------------------------------
 
@@ -193,21 +219,16 @@ class _Block:
             return False
         if self.place[second] - self.place[first] > _REACH or a.partial_loops() != b.partial_loops():
             return False
-        if self._used_before(a, second):
+        if self._used_before(a.results, second):
             return False
         self.nests[second] = join(a, b)
         del self.nests[first]
         return True
 
-    def _used_before(self, nest: FusedNest, op: ir.Operation) -> bool:
+    def _used_before(self, results: Iterable[ir.Value], op: ir.Operation) -> bool:
         """Whether a result of a nest is used before `op`, or by it."""
         limit = self.place[op]
-        for root in nest.roots:
-            for result in root.results:
-                for use in result.uses:
-                    if self._position(use.owner.operation) <= limit:
-                        return True
-        return False
+        return any(self._position(use.owner.operation) <= limit for result in results for use in result.uses)
 
     def _position(self, op: ir.Operation) -> int:
         """Place in this block of the op that is or holds `op`."""
@@ -228,8 +249,7 @@ class _Block:
             for root in nest.roots:
                 if BACKWARDS in root.attributes:
                     made.attributes[BACKWARDS] = root.attributes[BACKWARDS]
-        olds = [result for root in nest.roots for result in root.results]
-        for old, new in zip(olds, made.results, strict=True):
+        for old, new in zip(nest.results, made.results, strict=True):
             old.replace_all_uses_with(new)
         for gone in sorted((*nest.roots, *nest.absorbed), key=lambda o: self.place[o], reverse=True):
             empties = [found for v in gone.operands if (found := made_by(v, "ragged.empty")) is not None]
@@ -247,6 +267,14 @@ def _nest(op: ir.Operation) -> FusedNest | None:
         return FusedNest.of(op)
     except LayoutError:
         return None
+
+
+def _has_rows(scan: FusedNest, value: ir.Value) -> bool:
+    """Whether what a scan steps over is not single elements, but rows."""
+    loops = scan.outs[scan.results.index(value)].loops
+    last = max(dim for dim, loop in enumerate(loops) if loop is not None and scan.kinds[loop] == "reduction")
+    sizes = value.type.shape[last + 1 :]
+    return DYNAMIC not in sizes and prod(sizes) >= _ROW
 
 
 def _moves_less(nest: FusedNest, value: ir.Value, users: int) -> bool:

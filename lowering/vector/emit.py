@@ -184,6 +184,9 @@ class Step:
         """Make an op on vectors."""
         type_ = lanes_type(self.lanes, op.results[0].type)
         operands = [self.vector(x) for x in op.operands]
+        if op.name == "arith.select" and isinstance(op.results[0].type, ir.BF16Type):
+            self.known[op.results[0]] = _select_bits(*operands)
+            return
         made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
         self.known[op.results[0]] = made.result
 
@@ -329,6 +332,13 @@ def _is_looked_up(place: ir.Value) -> bool:
             seen.add(op)
             left += op.operands
     return False
+
+
+def _select_bits(condition: ir.Value, true: ir.Value, false: ir.Value) -> ir.Value:
+    """One of two short floats by their bits: LLVM has no masks for bf16, and a branch for each lane (5 ns)."""
+    bits = lanes_type(true.type.shape[0], ir.IntegerType.get_signless(16))
+    chosen = arith.select(condition, *(arith.bitcast(bits, x) for x in (true, false)))
+    return arith.bitcast(true.type, chosen)
 
 
 # Types --------------------------------------------------------------------------------------------

@@ -13,6 +13,10 @@ _LIGHT = 8
 """Ops of a body up to which it waits for memory, or for its own sums, rather than for arithmetic."""
 
 
+_MASK = 64
+"""Lanes that a mask has bits for: the width of AVX-512's mask registers."""
+
+
 @dataclass(frozen=True)
 class Registers:
     """Vector registers: their bytes, of which widths in bytes elements can be masked in memory, and of which those of
@@ -28,8 +32,9 @@ class Registers:
 
     def lanes(self, widest: int, ops: int) -> int:
         """Elements to do at a time, of which the widest type has some bytes. A sum has a latency of four cycles
-        and a load of more: a light body has four registers in flight. A heavy one keeps its registers busy."""
-        return self.least(widest) * (4 if ops <= _LIGHT else 2)
+        and a load of more: a light body has four registers in flight. A heavy one keeps its registers busy. More than
+        a mask has bits would need several masks: lists of 5 bytes take half the time without (Zen 5)."""
+        return min(self.least(widest) * (4 if ops <= _LIGHT else 2), max(self.least(widest), _MASK))
 
 
 REGISTERS = {

@@ -1,4 +1,4 @@
-"""Loops over rows that fold them into one row, which stays in registers."""
+"""Loops over rows: what these are folded into, one row, is in registers, and short rows lie side by side in vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragged_dialect.ir.match import constant_int, defining_op
 from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner, width
-from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_lanes, lanes_type, splat
+from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_lanes, full, lanes_type, splat
 from ragged_dialect.lowering.vector.machine import Registers
 
 _REGISTERS = 8
@@ -40,6 +40,16 @@ class Kept:
         """How elements are folded, where the order of that is free."""
         return free_combiner(self.load.results[0], self.store.operands[0])
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing but that needs what there is so far."""
+        found = self.combiner
+        if found is None:
+            return False
+        inside = {*found.ops, self.store}
+        values = [self.load.results[0], *(op.results[0] for op in found.ops)]
+        return all(use.owner.operation in inside for value in values for use in value.uses)
+
     def is_count(self, loop: ir.Operation, inner: ir.Operation) -> bool:
         """Whether every row adds the same integer."""
         found = self.combiner
@@ -51,7 +61,7 @@ class Kept:
 @dataclass(frozen=True)
 class RowFold:
     """A loop over rows around one along a row of `columns` elements: what is `kept` of the rows, and what is `counted`,
-    as each adds the same; `beside` is what is done once for a row."""
+    as each adds the same; `beside` is what is done once for a row, `written` stores elements of the rows."""
 
     loop: ir.Operation
     body: Body
@@ -59,17 +69,18 @@ class RowFold:
     counted: tuple[Kept, ...]
     columns: int
     beside: tuple[ir.Operation, ...]
+    written: tuple[ir.Operation, ...]
 
     @staticmethod
     def of(loop: ir.Operation) -> RowFold | None:
-        """What a loop folds; None where it does anything else."""
+        """What a loop folds; None where it does what no vectors of rows can."""
         ops = [op.operation for op in list(loop.regions[0].blocks[0].operations)[:-1]]
         inner = [op for op in ops if op.name == "scf.for"]
         beside = tuple(op for op in ops if op.name != "scf.for")
         if len(inner) != 1 or loop.results or inner[0].results or constant_int(loop.operands[2]) != 1:
             return None
         columns, kept = constant_int(inner[0].operands[1]), _kept(loop, inner[0])
-        if constant_int(inner[0].operands[0]) != 0 or not columns or not kept or not all(map(_is_pure, beside)):
+        if constant_int(inner[0].operands[0]) != 0 or not columns or kept is None or not all(map(_is_pure, beside)):
             return None
         try:
             body = body_of(inner[0])
@@ -77,20 +88,21 @@ class RowFold:
             return None
         if body.run is not None or body.accumulators:
             return None
-        if sum(op.name == "memref.store" for op in body.ops) > len(kept):  # scans of 128 columns take 1.6 times as long
-            return None
+        stores = [op for op in body.ops if op.name == "memref.store"]
         read = [op.operands[0] for op in beside if op.name == "memref.load"]
-        if not all(apart(x, op.operands[1]) for x in read for op in body.ops if op.name == "memref.store"):
+        if not stores or not all(apart(x, op.operands[1]) for x in read for op in stores):
             return None
         counted = tuple(one for one in kept if one.is_count(loop, inner[0]))
-        body.reads = True
-        return RowFold(loop, body, tuple(one for one in kept if one not in counted), counted, columns, beside)
+        written = tuple(op for op in stores if op not in [one.store for one in kept])
+        body.reads = not written
+        kept = tuple(one for one in kept if one not in counted)
+        return RowFold(loop, body, kept, counted, columns, beside, written)
 
     def fits(self, registers: Registers) -> bool:
         """Whether there are masks for what is left of a row, or nothing is. Rows that LLVM unrolls are its own, unless
         a vector has several."""
-        if self.columns < SHORTEST and self._several(registers) is None:
-            return False
+        if (self.columns < SHORTEST or self.written) and self._several(registers) is None:
+            return False  # scans of 128 columns take 1.6 times as long by rows
         lanes, least = self._lanes, registers.least(max(self.body.wide))
         return lanes <= _REGISTERS * least and (lanes == self.columns or self.body.bytes <= set(registers.masked))
 
@@ -149,8 +161,8 @@ class RowFold:
             return None
         kept = [op for one in self.kept for op in (one.load, one.store)]
         others = [op for op in accesses if op not in kept]
-        free = all(one.combiner is not None for one in self.kept)
-        if not free or not all(op.name == "memref.load" and (self._is_dense(op) or self._is_same(op)) for op in others):
+        free = all(one.is_free for one in self.kept)
+        if not free or not all(self._is_dense(op) or (op not in self.written and self._is_same(op)) for op in others):
             return None
         return Several(1, lanes) if whole else Several(lanes // least, least)
 
@@ -158,8 +170,9 @@ class RowFold:
         """What is the same for all columns, but for what is read: that is asked for by itself."""
         return [op for op in self.body.ops if op.results and op.results[0] in self.body.uniform]
 
-    def _is_dense(self, load: ir.Operation) -> bool:
-        buffer, *indices = load.operands
+    def _is_dense(self, access: ir.Operation) -> bool:
+        """Whether rows are read or written that lie side by side."""
+        buffer, *indices = list(access.operands)[access.name == "memref.store" :]
         strides, _ = buffer.type.get_strides_and_offset()
         rows = self.loop.regions[0].blocks[0].arguments[0]
         return indices[-2:] == [rows, self.body.index] and strides[-2:] == [self.columns, 1]
@@ -170,7 +183,8 @@ class RowFold:
         return last == self.body.index and not any(_is_in(self.loop, x) or _is_in(self.body.loop, x) for x in rest)
 
     def _flat(self, several: Several) -> None:
-        """The loop over as many rows as there are in some vectors; those beyond the last are not folded."""
+        """The loop over as many rows as there are in some vectors; those beyond the last are neither folded nor
+        written."""
         parts, lanes = several
         columns = self.columns
         combiners = [c for one in self.kept if (c := one.combiner) is not None]
@@ -178,21 +192,30 @@ class RowFold:
         one_row = self._one_row()
         kept = [one.load for one in (*self.kept, *self.counted)]
         same = [op for op in self.body.ops if op.name == "memref.load" and op not in kept and self._is_same(op)]
-        inits = [splat(c.identity(), lanes) for _ in range(parts) for c in combiners]
-        made = scf.ForOp(low, high, build.value(parts * lanes // columns), inits)
-        with ir.InsertionPoint(made.body):
-            row, carried = made.induction_variable, list(made.inner_iter_args)
-            left = arith.muli(arith.subi(high, row), build.value(columns))
-            rows = {op: one_row.load(op) for op in same}  # in the loop: without rows there may be none to read
-            results: list[ir.Value] = []
-            for part in range(parts):
-                at, own = build.value(part * lanes), carried[part * len(combiners) : (part + 1) * len(combiners)]
-                mask = first_lanes(arith.subi(left, at), lanes)
-                found = _Rows(self, lanes, at, mask, row, rows, part * lanes).run_on(own)
-                results += [arith.select(mask, new, old) for new, old in zip(found, own, strict=True)]
-            scf.yield_(results)
+        at_once = parts * lanes // columns
+
+        def loop(low: ir.Value, high: ir.Value, inits: list[ir.Value], *, masked: bool) -> list[ir.Value]:
+            made = scf.ForOp(low, high, build.value(at_once), inits)
+            with ir.InsertionPoint(made.body):
+                row, carried = made.induction_variable, list(made.inner_iter_args)
+                left = arith.muli(arith.subi(high, row), build.value(columns))
+                rows = {op: one_row.load(op) for op in same}  # in the loop: without rows there may be none to read
+                results: list[ir.Value] = []
+                for part in range(parts):
+                    at, own = build.value(part * lanes), carried[part * len(combiners) : (part + 1) * len(combiners)]
+                    mask = first_lanes(arith.subi(left, at), lanes) if masked else None
+                    found = _Rows(self, lanes, at, mask, row, rows, part * lanes).run_on(own)
+                    results += [_where(mask, *pair) for pair in zip(found, own, strict=True)]
+                scf.yield_(results)
+            return list(made.results)
+
+        folded = [splat(c.identity(), lanes) for _ in range(parts) for c in combiners]
+        if self.written:  # masked at the end only: see `vectorize`
+            end = full(low, high, at_once)
+            folded, low = loop(low, end, folded, masked=False), end
+        folded = loop(low, high, folded, masked=True)
         for number, (one, combiner) in enumerate(zip(self.kept, combiners, strict=True)):
-            own = _row_of(combiner, list(made.results)[number :: len(combiners)], columns)
+            own = _row_of(combiner, folded[number :: len(combiners)], columns)
             one_row.known[one.store.operands[0]] = combiner.apply(own, one_row.load(one.load))
             one_row.store(one.store)
         self._count(one_row)
@@ -241,7 +264,9 @@ class _Row(Step):
         return self.loaded[op] if op in self.loaded else super().load(op)
 
     def store(self, op: ir.Operation) -> None:
-        """What is kept is not written."""
+        """Write what a store writes, but for what is kept."""
+        if op in self.fold.written:
+            super().store(op)
 
 
 class _Rows(_Row):
@@ -253,7 +278,7 @@ class _Rows(_Row):
         fold: RowFold,
         lanes: int,
         at: ir.Value,
-        mask: ir.Value,
+        mask: ir.Value | None,
         row: ir.Value,
         same: dict[ir.Operation, ir.Value],
         first: int,
@@ -306,6 +331,10 @@ class _Scalars(Step):
             memref.store(vector.extract(row, [], [column]), buffer, place)
 
 
+def _where(mask: ir.Value | None, new: ir.Value, old: ir.Value) -> ir.Value:
+    return new if mask is None else arith.select(mask, new, old)
+
+
 def _numbers(numbers: list[int]) -> ir.Value:
     type_ = lanes_type(len(numbers), build.index_type())
     return arith.constant(
@@ -331,8 +360,8 @@ def _row_of(combiner: Combiner, parts: list[ir.Value], columns: int) -> ir.Value
     return rows
 
 
-def _kept(loop: ir.Operation, inner: ir.Operation) -> tuple[Kept, ...]:
-    """Places that are the same for all rows."""
+def _kept(loop: ir.Operation, inner: ir.Operation) -> tuple[Kept, ...] | None:
+    """Places that are the same for all rows; None where one is not read once before it is written."""
     ops = [op.operation for op in inner.regions[0].blocks[0].operations]
     index = inner.regions[0].blocks[0].arguments[0]
     found: list[Kept] = []
@@ -343,7 +372,7 @@ def _kept(loop: ir.Operation, inner: ir.Operation) -> tuple[Kept, ...]:
         if outside and len(loads) == 1:
             found.append(Kept(loads[0], store))
         elif outside:
-            return ()
+            return None
     return tuple(found)
 
 

@@ -105,8 +105,8 @@ def _make(name: str, results: int) -> Operation:
 
 def _by_products(x: ArrayLike, exponent: ArrayLike) -> ArrayLike | None:
     """A power whose exponent is a small integer of Python, which takes a fiftieth of the time by products, or a half,
-    which NumPy takes for a root as well; None for others. Cubes of short floats would be rounded twice, and integers
-    have no inverse."""
+    which NumPy takes for a root as well; None for others. Cubes of short floats are computed in float32, as powers are,
+    and integers have no inverse."""
     if type(exponent) not in (int, float) or not isinstance(x, (RaggedArray, Tensor)):
         return None
     kind, short = elements.kind(x.dtype), x.dtype.itemsize < 4
@@ -118,8 +118,10 @@ def _by_products(x: ArrayLike, exponent: ArrayLike) -> ArrayLike | None:
         return UFUNCS["square"](x)
     if exponent in (-1, 0.5) and kind == "f":
         return UFUNCS["reciprocal" if exponent < 0 else "sqrt"](x)
-    if exponent == 3 and not (kind == "f" and short):
-        return UFUNCS["multiply"](UFUNCS["square"](x), x)
+    if exponent == 3:
+        wide = astype(x, dtype="float32") if kind == "f" and short else x
+        cube = UFUNCS["multiply"](UFUNCS["square"](wide), wide)
+        return cube if wide is x else astype(cube, dtype=x.dtype)
     return None
 
 
