@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.generic import indexing_maps, iterator_kinds, without_body
+from ragged_dialect.generic import index_loops, indexing_maps, iterator_kinds, renumber_loops, without_body
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.passes.base import RaggedPass
@@ -53,24 +53,20 @@ class CollapseRaggedLoops(RaggedPass):
 def _collapse_once(op: ir.Operation) -> ir.Operation | None:
     """Collapse one pair of loops; the new op, None when there is none."""
     maps = indexing_maps(op)
-    if _has_index(op):
-        return None
+    indexed = index_loops(op.regions[0].blocks[0])
     for loop in range(maps[0].n_dims - 1):
         places = [_pair(m, x, loop) for m, x in zip(maps, op.operands, strict=True)]
         known = [p for p in places if p is not None]
-        if len(known) == len(places) and any(p >= 0 for p in known) and _alike(op, loop):
+        if len(known) == len(places) and any(p >= 0 for p in known) and _alike(op, loop, indexed):
             with ir.InsertionPoint(op), op.location:
                 return _rebuild(op, maps, known, loop)
     return None
 
 
-def _has_index(op: ir.Operation) -> bool:
-    return any(inner.operation.name == "linalg.index" for inner in op.regions[0].blocks[0].operations)
-
-
-def _alike(op: ir.Operation, loop: int) -> bool:
+def _alike(op: ir.Operation, loop: int, indexed: frozenset[int]) -> bool:
+    """Whether a loop and the next are of one kind, and the body reads the index of neither."""
     kinds = _kinds(op)
-    return kinds[loop] == kinds[loop + 1]
+    return kinds[loop] == kinds[loop + 1] and not indexed & {loop, loop + 1}
 
 
 def _kinds(op: ir.Operation) -> tuple[str, ...]:
@@ -120,6 +116,7 @@ def _rebuild(op: ir.Operation, maps: list[ir.AffineMap], places: list[int], loop
     made = without_body(operands[:-outs], operands[-outs:], new_maps, kinds)
     Mapping.of(op).give(made)
     op.regions[0].blocks[0].append_to(made.regions[0])
+    renumber_loops(made, {k: k if k <= loop else k - 1 for k in range(rank + 1)})
     op.erase()
     return made
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
@@ -58,12 +59,36 @@ def _sum(sizes: list[Mixed]) -> Mixed:
 
 
 def _side_by_side(sources: list[ir.Value], into: ir.Value, axis: int) -> ir.Value:
+    if axis == len(into.type.shape) - 1 and all(source.type.shape[axis] == 1 for source in sources):
+        return _interleaved(sources, into)
     low: Mixed = 0
     for source in sources:
-        sizes = [shapes.dim(source, k) for k in range(len(source.type.shape))]
+        sizes = _sizes(source)
         into = shapes.insert_slice(source, into, [low if k == axis else 0 for k in range(len(sizes))], sizes)
         low = build.add(low, sizes[axis])
     return into
+
+
+def _interleaved(sources: list[ir.Value], into: ir.Value) -> ir.Value:
+    """Elements of several storages next to each other: in one loop, as each copied by itself would take all of the
+    result through the cache."""
+    rank = len(into.type.shape)
+    whole = ir.AffineMap.get_identity(rank)
+    columns = [shapes.extract_slice(x, [0] * rank, _sizes(x), [True] * (rank - 1) + [False]) for x in sources]
+
+    def body(given: list[ir.Value]) -> list[ir.Value]:
+        number, found = loop_index(rank - 1), given[0]
+        for k in range(1, len(sources)):
+            found = arith.select(build.equal(number, k), given[k], found)
+        return [found]
+
+    narrow = ir.AffineMap.get(rank, 0, list(whole.results)[:-1])
+    maps, kinds = [narrow] * len(sources), ["parallel"] * rank
+    return generic(columns, [into], [*maps, whole], kinds, body).result
+
+
+def _sizes(x: ir.Value) -> list[Mixed]:
+    return [shapes.dim(x, k) for k in range(len(x.type.shape))]
 
 
 @dataclass(frozen=True)

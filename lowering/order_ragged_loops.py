@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.generic import indexing_maps, iterator_kinds, renumber_loops
 from ragged_dialect.ir.match import combiner_of, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
@@ -86,7 +86,7 @@ def _interchange(op: ir.Operation, free: bool) -> None:
     new = [ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [e.compose(table) for e in m.results])) for m in maps]
     op.attributes["indexing_maps"] = ir.ArrayAttr.get(new)
     op.attributes["iterator_types"] = ir.ArrayAttr.get([kinds[k] for k in order])
-    _renumber(op, place)
+    renumber_loops(op, place)
 
 
 def _score(maps: list[ir.AffineMap], inputs: int, loop: int) -> float:
@@ -99,9 +99,3 @@ def _score(maps: list[ir.AffineMap], inputs: int, loop: int) -> float:
         if results and isinstance(results[-1], ir.AffineDimExpr) and results[-1].position == loop:
             total += (1.0 if k < inputs else 1.5) * (1.0 if len(results) == rank else _SMALL)
     return total
-
-
-def _renumber(op: ir.Operation, place: dict[int, int]) -> None:
-    i64 = ir.IntegerType.get_signless(64)
-    for index in find_ops(op, "linalg.index"):
-        index.attributes["dim"] = ir.IntegerAttr.get(i64, place[index.attributes["dim"].value])

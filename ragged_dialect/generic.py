@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ragged_dialect._mlir import ir, linalg
+from ragged_dialect.ir.walk import find_ops
 
 
 def generic(
@@ -55,6 +56,19 @@ def loop_index(loop: int) -> ir.Value:
     """The index of a loop, inside a body."""
     attributes = {"dim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop)}
     return ir.Operation.create("linalg.index", results=[ir.IndexType.get()], attributes=attributes).result
+
+
+def index_loops(body: ir.Block) -> frozenset[int]:
+    """Loops whose index a body reads."""
+    return frozenset(index.attributes["dim"].value for op in body.operations for index in find_ops(op, "linalg.index"))
+
+
+def renumber_loops(op: ir.Operation, place: Mapping[int, int]) -> None:
+    """Let the indices in the body of an op be those of its loops under new numbers."""
+    for index in find_ops(op, "linalg.index"):
+        index.attributes["dim"] = ir.IntegerAttr.get(
+            ir.IntegerType.get_signless(64), place[index.attributes["dim"].value]
+        )
 
 
 def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:

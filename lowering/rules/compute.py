@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.generic import index_loops
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import clone, copy_attributes
-from ragged_dialect.ir.walk import captures, find_ops
+from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.context import Lowering
@@ -95,11 +96,6 @@ def lower_generic(ctx: Lowering, op: ir.Operation) -> None:
     nest = make_nest(it, operands, clone_payload(ctx, body), index_loops(body), backwards)
     for old, parts in zip(op.results, lower_nest(ctx, nest), strict=True):
         ctx.bind(old, typed(parts, old.type))
-
-
-def index_loops(body: ir.Block) -> frozenset[int]:
-    """Loops whose index a region reads."""
-    return frozenset(index.attributes["dim"].value for op in body.operations for index in find_ops(op, "linalg.index"))
 
 
 def clone_payload(ctx: Lowering, body: ir.Block) -> Payload:
