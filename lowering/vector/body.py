@@ -229,14 +229,19 @@ def _classify(body: Body) -> None:
             _classify_access(body, op, op.name == "memref.store")
         elif guard_of(op) is not None:
             continue
-        elif not (op.name.startswith("arith.") or op.name in _MATH) or len(op.results) != 1:
-            raise Unfit(op.name)
         else:
-            _require_kind(op)
+            require_vector_form(op)
             if op.name == "arith.addi" and len(inside) == 1 and inside[0] in {body.index, *body.shifted}:
                 body.shifted.add(op.results[0])
             if all(x in body.uniform for x in inside):
                 body.uniform.add(op.results[0])
+
+
+def require_vector_form(op: ir.Operation) -> None:
+    """Unfit for an op other than of memory that vectors have not."""
+    if not (op.name.startswith("arith.") or op.name in _MATH) or len(op.results) != 1:
+        raise Unfit(op.name)
+    _require_kind(op)
 
 
 def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:

@@ -182,13 +182,7 @@ class Step:
 
     def compute(self, op: ir.Operation) -> None:
         """Make an op on vectors."""
-        type_ = lanes_type(self.lanes, op.results[0].type)
-        operands = [self.vector(x) for x in op.operands]
-        if op.name == "arith.select" and isinstance(op.results[0].type, ir.BF16Type):
-            self.known[op.results[0]] = _select_bits(*operands)
-            return
-        made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
-        self.known[op.results[0]] = made.result
+        self.known[op.results[0]] = of_lanes(op, [self.vector(x) for x in op.operands], self.lanes)
 
     def _guarded(self, guard: Guard) -> ir.Value:
         """What is usual, and the call for lanes where it is not: behind a branch."""
@@ -332,6 +326,15 @@ def _is_looked_up(place: ir.Value) -> bool:
             seen.add(op)
             left += op.operands
     return False
+
+
+def of_lanes(op: ir.Operation, operands: list[ir.Value], lanes: int) -> ir.Value:
+    """The result of an op on vectors."""
+    result = op.results[0].type
+    if op.name == "arith.select" and isinstance(result, ir.BF16Type):
+        return _select_bits(*operands)
+    attributes = copy_attributes(op)
+    return ir.Operation.create(op.name, [lanes_type(lanes, result)], operands, attributes).result
 
 
 def _select_bits(condition: ir.Value, true: ir.Value, false: ir.Value) -> ir.Value:

@@ -12,6 +12,7 @@ from ragged_dialect.lowering.vector.body import Body, Unfit, body_of
 from ragged_dialect.lowering.vector.emit import vectorize
 from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.lowering.vector.row_folds import RowFold
+from ragged_dialect.lowering.vector.short_rows import ShortRows
 from ragged_dialect.passes.base import RaggedPass
 
 SCALAR = "ragged.scalar"
@@ -65,6 +66,9 @@ class VectorizeRaggedLoops(RaggedPass):
             if fold is not None and fold.fits(found):
                 folded.append(fold.body.loop)
                 fold.emit(found)
+            elif (rows := ShortRows.of(loop)) is not None and rows.fits(found):
+                folded.append(rows.inner)
+                rows.emit(found)
             else:
                 loops.append(loop)
                 bodies |= {} if fold is None else {fold.body.loop: fold.body}
