@@ -93,8 +93,8 @@ class Exponentials:
 
             def factor(a: list[ir.Value]) -> ir.Value:
                 highest = build.constant(m.type.element_type, math.inf)
-                same = arith.cmpf(arith.CmpFPredicate.OEQ, a[0], highest)  # and m is that, too
                 zero = build.constant(m.type.element_type, 0.0)
+                same = arith.andi(*(arith.cmpf(arith.CmpFPredicate.OEQ, x, highest) for x in a[:2]))
                 difference = arith.select(same, zero, arith.subf(a[0], a[1]))
                 return clone(self.exponential, {self.exponential.operands[0]: difference}).results[0]
 

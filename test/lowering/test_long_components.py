@@ -153,7 +153,7 @@ def test_where_exponentials_of_parts_are_made(function: Any) -> None:
 
 
 def test_weights_that_are_not_divided_by_their_sum() -> None:
-    """One infinite element makes itself no number, and not the others of its part."""
+    """One infinite element makes itself no number and not the others of its part, one that is no number all of them."""
     type_, bits = 'tensor<?x?xf32, #ragged.layout<"dr">>', 'tensor<?x?xi8, #ragged.layout<"dr">>'
     maps = "#id = affine_map<(b, i) -> (b, i)>\n#row = affine_map<(b, i) -> (b)>"
     text = f"""{maps}
@@ -196,6 +196,9 @@ def test_weights_that_are_not_divided_by_their_sum() -> None:
         x[5] = np.inf
         (found, _), _ = function((x, np.array([0, rows])))
         assert np.flatnonzero(found).tolist() == [5]
+        x[-5] = np.nan
+        (found, _), _ = function((x, np.array([0, rows])))
+        assert found.all()
 
 
 BITS = """
