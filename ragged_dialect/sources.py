@@ -73,8 +73,8 @@ def _check_axis(likes: list[RaggedShape], sources: list[Source | None], result: 
 
 
 def _check_parents(likes: list[RaggedShape], sources: list[Source | None], result: RaggedShape, dim: int) -> None:
-    """A ragged level needs its parents before it: dense ones may be those of another like at the
-    same place of its batch, ragged ones must be the very levels."""
+    """A ragged level needs its parents before it. They may be those of another like: dense ones at the same place of
+    its batch, ragged ones at the same place among the ragged ones."""
     source = sources[dim]
     assert source is not None
     parent_dims(likes, sources, result, dim)
@@ -93,18 +93,19 @@ def parent_dims(
     result_first = result.layout.dims(result_axis)[0]
     before = range(result_first, result_first + result_at)
     batches = [d for d in before if result.layout.letter(d) == "d"]
+    ragged = [d for d in before if result.layout.letter(d) in RAGGED]
     mapping: dict[int, int] = {}
     for place, level in enumerate(range(first, first + at)):
         exact = [d for d in before if sources[d] == Source(source.like, level)]
-        if exact:
-            mapping[level] = exact[0]
-            continue
-        dense = like.layout.letter(level) == "d" and place < len(batches)
-        if not dense or not _foreign(sources[batches[place]], source.like):
+        others = batches[place:]
+        if like.layout.letter(level) in RAGGED:
+            others = ragged[sum(like.layout.letter(d) in RAGGED for d in range(first, level)) :]
+        found = exact + [d for d in others[:1] if _foreign(sources[d], source.like)]
+        if not found:
             raise LayoutError(
                 f"expected level {level} of like {source.like} before level {source.level} in 'from', got none"
             )
-        mapping[level] = batches[place]
+        mapping[level] = found[0]
     return mapping
 
 

@@ -42,7 +42,8 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
     """An uninitialised ragged tensor with the structure of others; the `outs` of linalg ops.
 
     Result dim j has level i of like k for `from[j] = [k, i]`, and is dense for -1 (static in the
-    type, or the next `extent` operand). Without `from`: the letters of the first like, with any
+    type, or the next `extent` operand). The levels above a ragged one may be those of another like, with
+    which it conforms there. Without `from`: the letters of the first like, with any
     element type and dense extents.
 
     ```mlir
@@ -116,14 +117,22 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
         return tuple(1 if s is None else known.of(self.likes[s.like])[s.level] for s in self.sources())
 
     def _check_batches(self, ask: Checker[Q], sources: list[Source | None], result: RaggedShape) -> None:
-        """A dense parent that comes from another like has the extent of the level's own parent."""
+        """A parent that comes from another like has the extent, or the lengths, of the level's own parent."""
         shapes = [tensor_shape(like) for like in self.likes]
         for dim, source in enumerate(sources):
             if source is None or result.layout.letter(dim) not in RAGGED:
                 continue
-            for level, at in parent_dims(shapes, sources, result, dim).items():
+            own = parent_dims(shapes, sources, result, dim)
+            levels = {at: level for level, at in own.items()}
+            for level, at in own.items():
                 other = sources[at]
-                if other is not None and other != Source(source.like, level):
+                if other is None or other == Source(source.like, level):
+                    continue
+                if result.layout.letter(at) in RAGGED:
+                    above = parent_dims(shapes, sources, result, at)
+                    pairs = [*((k, levels.get(d, -1)) for k, d in above.items()), (other.level, level)]
+                    ask.conform(self.likes[other.like], self.likes[source.like], pairs)
+                else:
                     expected = ask.extent(self.likes[other.like], other.level)
                     ask.equal(at, ask.extent(self.likes[source.like], level), expected)
 
