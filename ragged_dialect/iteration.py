@@ -65,6 +65,13 @@ class Access(NamedTuple):
         first = self.shape.layout.dims(axis)[0]
         return frozenset(loop for loop in self.loops[first : first + at] if loop is not None)
 
+    def above(self, dim: int) -> tuple[frozenset[int], frozenset[int]]:
+        """The parents of a level, and those of them that are ragged here."""
+        axis, _ = self.shape.layout.locate(dim)
+        ragged = {self.loops[d] for d in self.shape.layout.dims(axis) if d < dim and self.is_partial(d)}
+        parents = self.parents(dim)
+        return parents, parents & ragged
+
     def is_partial(self, dim: int) -> bool:
         """Whether the level at `dim` has component-dependent lengths: ragged, a tile, or the
         outer part of a split."""
@@ -239,7 +246,7 @@ def _iteration(accesses: tuple[Access, ...], inputs: int, kinds: tuple[str, ...]
             if loop is not None and access.is_partial(dim):
                 ragged[loop].append(Use(k, dim))
     for uses in ragged:
-        uses.sort(key=lambda use: -len(accesses[use.operand].parents(use.dim)))
+        uses.sort(key=lambda use: tuple(-len(loops) for loops in accesses[use.operand].above(use.dim)))
     return Iteration(accesses, inputs, kinds, tuple(map(tuple, ragged)))
 
 
@@ -321,6 +328,13 @@ def _check_parents(it: Iteration, loop: int, uses: tuple[Use, ...]) -> None:
             raise LayoutError(
                 f"expected parents {sorted(parents)} for ragged loop {loop}, got {sorted(got)} in operand {use.operand}"
                 + (" (use ragged.reduce_across)" if parents - got else "")
+            )
+        _, ragged = it.accesses[uses[0].operand].above(uses[0].dim)
+        _, others = it.accesses[use.operand].above(use.dim)
+        if not others <= ragged:
+            raise LayoutError(
+                f"expected parents {sorted(others)} of ragged loop {loop}, ragged in operand {use.operand}, to be so "
+                f"in operand {uses[0].operand}, got {sorted(ragged)}"
             )
 
 

@@ -44,12 +44,14 @@ def _split(parts: Parts, dim: int) -> bool:
 
 
 def _aligned(a: Parts, b: Parts, x: int, y: int, pairs: list[tuple[int, int]]) -> ir.Value:
-    """Lengths of level y of b in the order of a's index tuples; b may lack some of a's levels."""
+    """Lengths of level y of b in the order of a's index tuples; b may lack some of a's levels, or have dense ones for
+    ragged ones of a, which a's indices reach into."""
     axis, at = b.layout.locate(y)
     above = list(b.layout.dims(axis))[:at]
     place = {j: k for k, (_, j) in enumerate(pairs)}
     order = [place[d] for d in above]
-    if order == list(range(len(pairs))):
+    kinds = [(a.layout.letter(i) == "d") == (b.layout.letter(j) == "d") for i, j in pairs if j != -1]
+    if order == list(range(len(pairs))) and all(kinds):
         return walks.logical_lengths(b, y)
     a_axis, a_at = a.layout.locate(x)
     first = a.layout.dims(a_axis)[0]

@@ -34,8 +34,10 @@ def require_pairs(op: str, a: RaggedValue, b: RaggedValue, pairs: Sequence[tuple
 
 
 def _spread_lengths(a: RaggedValue, b: RaggedValue, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """Lengths of `b`, repeated for the indices of parents that only `a` has."""
-    if all(j >= 0 for _, j in pairs):
+    """Lengths of `b`, repeated for the indices of parents that only `a` has, and only for those of `a` where `b` is
+    dense."""
+    parents = [(a.shape.layout.letter(i), b.shape.layout.letter(j)) for i, j in pairs[:-1] if j >= 0]
+    if all(j >= 0 for _, j in pairs) and all((i == "d") == (j == "d") for i, j in parents):
         return component_lengths(b, [j for _, j in pairs])
     *parents, (_, last) = pairs
     mine, theirs = [0] * a.shape.rank, [0] * b.shape.rank

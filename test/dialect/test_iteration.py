@@ -110,6 +110,17 @@ REFUSED = [
         generic(["d0, d1, d2", "d0, d2"], ["parallel", "reduction", "parallel"], ragged("drr", "3x?x?"), X),
         "expected parents [0, 1] for ragged loop 2, got [0] in operand 1 (use ragged.reduce_across)",
     ),
+    # no operand has all ragged levels
+    (
+        generic(
+            ["d0, d1, d2, d3", "d0, d1, d2, d3", "d0"],
+            ["parallel", *["reduction"] * 3],
+            ragged("drdr", "3x?x2x?"),
+            ragged("ddrr", "3x2x?x?"),
+            "tensor<3xf32>",
+        ),
+        "expected parents [2] of ragged loop 3, ragged in operand 1, to be so in operand 0, got [1]",
+    ),
     # a dense level below a reduced one stays
     (
         generic(

@@ -72,6 +72,21 @@ def test_assert_conform() -> None:
     assert str(error.value) == "arith.addf: level 1: expected 3 components, got 1"
 
 
+def test_conform_below_a_dense_and_a_ragged_level() -> None:
+    """Lengths are compared where the ragged one has indices."""
+    text = """
+    func.func @f(%a: tensor<?x?x?xf32, #ragged.layout<"drr">>, %b: tensor<?x3x?xf32, #ragged.layout<"ddr">>) {
+      ragged.assert_conform %a, %b {lhs = array<i64: 0, 1, 2>, rhs = array<i64: 0, 1, 2>, op = "arith.addf"}
+          : (tensor<?x?x?xf32, #ragged.layout<"drr">>, tensor<?x3x?xf32, #ragged.layout<"ddr">>) -> ()
+      return
+    }"""
+    lists = (np.zeros(4, F32), vector(0, 2, 3), vector(0, 2, 3, 4))
+    assert run(text, "f", [lists, (np.zeros(9, F32), vector(0, 2, 3, 7, 8, 8, 9), 2)], check=False) == []
+    with pytest.raises(RuntimeCheckError) as error:
+        run(text, "f", [lists, (np.zeros(9, F32), vector(0, 2, 3, 7, 9, 9, 9), 2)])
+    assert str(error.value) == "arith.addf: level 2, component 2: expected length 1, got 2"
+
+
 def test_conform_of_permuted_batches() -> None:
     """Two operands whose batch dims are in another order conform pair by pair."""
     text = """
