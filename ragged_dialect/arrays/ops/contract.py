@@ -42,10 +42,17 @@ class _Use(NamedTuple):
         x, dim = self.level
         return self.own[dim - x.place(dim)[1] : dim]
 
-    def rank(self, result: str) -> tuple[int, int, int]:
+    @property
+    def ragged(self) -> str:
+        """Those of them that are ragged."""
+        x, dim = self.level
+        above = range(dim - x.place(dim)[1], dim)
+        return "".join(self.own[d] for d in above if x.layout.letter(d) in RAGGED)
+
+    def rank(self, result: str) -> tuple[int, int, int, int]:
         """The least is what a loop's extent is taken from: a ragged level if there is one, then a batch of a nested
         axis, then a plain dim, whose extent may be static. Levels above a ragged one of the result are batches of it,
-        and are taken from where it is."""
+        and are taken from where it is; of ragged levels the one with most ragged ones above."""
         x, dim = self.level
         number, at = x.place(dim)
         ragged = [d for d in x.layout.dims(number) if x.layout.letter(d) in RAGGED and self.own[d] in result]
@@ -56,7 +63,7 @@ class _Use(NamedTuple):
             kind = 2
         else:
             kind = 1 if at == 0 or below else 3
-        return kind, -below, -at
+        return kind, -below, -at, -len(self.ragged)
 
 
 def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], result: str) -> Tensor:
@@ -126,13 +133,15 @@ def _level(uses: Sequence[_Use]) -> _Use:
 
 
 def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[str]) -> None:
-    """Nested axes over the same loops conform."""
-    known: dict[str, NestedAxis] = {}
+    """Nested axes over the same loops that are ragged in the same ones conform."""
+    known: dict[tuple[str, str], NestedAxis] = {}
     for x, own in zip(operands, names, strict=True):
         for number, axis in enumerate(x.axes):
             if isinstance(axis, NestedAxis):
                 loops = "".join(own[d] for d in x.layout.dims(number))
-                known[loops] = trace.conform(known[loops], axis) if loops in known else axis
+                kinds = axis.letters.replace("w", "r")  # where they differ, the program checks them
+                own_axis = known.setdefault((loops, kinds), axis)
+                known[loops, kinds] = trace.conform(own_axis, axis)
     first: dict[str, Tensor] = {}
     for x, own in zip(operands, names, strict=True):
         if own and isinstance(x.axes[0], NestedAxis):
@@ -144,11 +153,18 @@ def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[
 def _parents(letter: str, uses: Sequence[_Use]) -> str:
     """The loops that a ragged one hangs from, none for a dense one: those of the operand that has most of them, for
     which others have one length. LayoutError for another one that hangs from others."""
-    most, *rest = sorted((use.above for use in uses if use.letter in RAGGED), key=len, reverse=True) or [""]
+    ragged = [use for use in uses if use.letter in RAGGED]
+    if not ragged:
+        return ""
+    most, *rest = sorted(ragged, key=lambda use: (-len(use.above), -len(use.ragged)))
     for other in rest:
-        if not set(other) <= set(most):
-            raise LayoutError(f"expected ragged dim '{letter}' below '{most}' in every operand, got it below '{other}'")
-    return most
+        if not set(other.above) <= set(most.above):
+            text = f"expected ragged dim '{letter}' below '{most.above}' in every operand, got it below '{other.above}'"
+            raise LayoutError(text)
+        if not set(other.ragged) <= set(most.ragged):
+            text = f"expected one operand with all dims above ragged dim '{letter}' ragged that any one has ragged"
+            raise LayoutError(f"{text}, got '{most.ragged}' and '{other.ragged}'")
+    return most.above
 
 
 def _check_order(parents: dict[str, str]) -> None:
@@ -193,7 +209,8 @@ def _result_axes(
         for k, letter in enumerate(run):
             if not _nests(run[:k], levels[letter], parents[letter], levels):
                 above = levels[letter].above
-                raise LayoutError(f"expected a result with '{above}{letter}' nested as in one operand, got '{result}'")
+                text = f"expected dims '{above}' above ragged dim '{letter}' of the result, ragged as in its operand"
+                raise LayoutError(f"{text}, got '{result}'")
         axes.append(_axis(operands, names, run, levels))
         at += len(run)
     return axes
@@ -201,15 +218,17 @@ def _result_axes(
 
 def _nests(before: str, use: _Use, parents: str, levels: dict[str, _Use]) -> bool:
     """Whether a level of the result has its parents before it in its axis, where `ragged.empty` looks for them: the
-    very levels above it in its operand, else what is dense of another value at their place."""
+    very levels above it in its operand, else what is dense, or ragged, of another value at their place."""
     if use.letter not in RAGGED:
         return True
     x, dim = use.level
     taken = {p: (levels[p].level[0].value, levels[p].level[1]) for p in before}
     dense = [p for p in before if levels[p].letter == "d"]
+    ragged = [p for p in before if levels[p].letter in RAGGED]
     for place, parent in enumerate(use.above):
         found = [p for p in before if taken[p] == (x.value, dim - len(use.above) + place)]
-        found += [p for p in dense[place : place + 1] if taken[p][0] != x.value]
+        others = ragged[use.ragged.index(parent) :] if parent in use.ragged else dense[place:]
+        found += [p for p in others[:1] if taken[p][0] != x.value]
         if found[:1] != [parent]:
             return False
     return set(parents) <= set(before)
@@ -224,6 +243,7 @@ def _axis(operands: Sequence[Tensor], names: Sequence[str], run: str, levels: di
         return axis if isinstance(axis, PlainAxis) else batch_axis(axis, level)
     for x, own in zip(operands, names, strict=True):
         for number, axis in enumerate(x.axes):
-            if isinstance(axis, NestedAxis) and "".join(own[d] for d in x.layout.dims(number)) == run:
+            if (axis.letters, "".join(own[d] for d in x.layout.dims(number))) == (letters, run):
+                assert isinstance(axis, NestedAxis)
                 return axis.root
     return NestedAxis(letters, [], [None] * len(run))

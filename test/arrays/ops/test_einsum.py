@@ -25,7 +25,12 @@ def made(shape: tuple[int, ...], letters: str, vectors: list[list[int]], extents
 X = rg.from_lengths(RNG.standard_normal((6, 2)), [3, 1, 2])
 DDR = made((6,), "ddr", [[0, 1, 3, 3, 6]], (2, 2, None))
 DRR = rg.from_lengths(RNG.standard_normal(7), [2, 1], [3, 0, 4])
+OTHER = rg.from_lengths(RNG.standard_normal(6), [2, 1], [2, 0, 4])
 DR = rg.from_lengths(RNG.standard_normal(3), [2, 1])
+DDRR = made((3,), "ddrr", [[0, 1, 1, 2, 2], [0, 2, 3]], (2, 2, None, None))
+FULL = made((8,), "ddr", [[0, 3, 3, 3, 7, 8, 8]], (2, 3, None))
+"""The lists of DRR and more: of three each."""
+NARROW = made((7,), "ddr", [[0, 3, 7]], (2, 1, None))
 DRDR = made((7, 2), "drdr", [[0, 1, 2], [0, 1, 3, 3, 7]], (2, None, 2, None))
 
 
@@ -73,6 +78,7 @@ def assert_sums(subscripts: str, *operands: Any) -> None:
         ("blk,bmk->blm", (X, X)),
         ("blk,blk->bl", (X, X)),
         ("bij,bij->bi", (DRR, DRR)),
+        ("bij,bik->bijk", (DRR, DRR)),
     ],
 )
 def test_an_array_twice(subscripts: str, operands: tuple[Any, ...]) -> None:
@@ -95,6 +101,33 @@ def test_an_array_twice(subscripts: str, operands: tuple[Any, ...]) -> None:
 )
 def test_levels_above_a_ragged_one_are_taken_from_where_it_is(subscripts: str, operands: tuple[Any, ...]) -> None:
     """Other operands that have them give neither the structure nor its batch."""
+    assert_sums(subscripts, *operands)
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "operands"),
+    [
+        ("bij,bik->bijk", (DRR, OTHER)),
+        ("bij,bik->bikj", (DRR, OTHER)),
+        ("bij,bik,bil->bijkl", (DRR, OTHER, DRR)),
+        ("bij,bikf->bijkf", (DRR, rg.from_lengths(dense(6, 2), [2, 1], [2, 0, 4]))),
+        ("bij,bik->bijk", (DRR[:, 1:], OTHER[:, 1:])),
+        ("bij,bik->bijk", (DRR[:, :, 1:], OTHER)),
+    ],
+)
+def test_products_of_lists(subscripts: str, operands: tuple[Any, ...]) -> None:
+    """Below the lists that two arrays have alike: those of one, and below its elements those of the other."""
+    assert_sums(subscripts, *operands)
+
+
+@pytest.mark.parametrize("subscripts", ["czb,czb->cz", "czb,czb->czb", "czb,czb->c", "czb,czb->"])
+@pytest.mark.parametrize("operands", [(DRR, FULL), (FULL, DRR)], ids=["first", "last"])
+def test_a_dim_of_a_batch_along_a_ragged_one(subscripts: str, operands: tuple[Any, ...]) -> None:
+    """It reaches the longest component, and the lengths below are compared where there is one."""
+    if subscripts.endswith(">"):
+        got = rg.einsum(subscripts, *operands)
+        np.testing.assert_allclose(got, DRR.values @ FULL.values[:7], rtol=1e-12)
+        return
     assert_sums(subscripts, *operands)
 
 
@@ -137,12 +170,19 @@ REFUSED: list[Refusal] = [
      "einsum: expected the batch of ragged dim 'c' before it in the result, got none"),
     (lambda: rg.einsum("bclmk->bl", DRDR), rg.LayoutError,
      "einsum: expected a sum over 'l' too, below ragged dim 'c', got 'bl'"),
-    (lambda: rg.einsum("bij,bik->bijk", DRR, DRR), rg.LayoutError,
-     "einsum: expected a result with 'bik' nested as in one operand, got 'bijk'"),
+    (lambda: rg.einsum("czybk,czyb->c", DRDR, DDRR), rg.LayoutError,
+     "einsum: expected one operand with all dims above ragged dim 'b' ragged that any one has ragged, "
+     "got 'z' and 'y'"),
+    (lambda: rg.einsum("bi,bij->bij", DR, DDR), rg.LayoutError,
+     "einsum: expected dims 'bi' above ragged dim 'j' of the result, ragged as in its operand, got 'bij'"),
+    (lambda: rg.einsum("bij,bik->bijk", DRR, rg.from_lengths(dense(4), [1, 2], [2, 0, 2])), rg.RuntimeCheckError,
+     "einsum: level 1, component 0: expected length 2, got 1"),
+    (lambda: rg.einsum("czb,czb->cz", DRR, NARROW), rg.RuntimeCheckError,
+     "einsum: level 1, component 0: expected extent >= length 2, got 1"),
     (lambda: rg.einsum("bcl,cbm->bclm", DDR, made((6,), "ddr", [[0, 1, 3, 3, 6]], (2, 2, None))), rg.LayoutError,
-     "einsum: expected a result with 'cbm' nested as in one operand, got 'bclm'"),
+     "einsum: expected dims 'cb' above ragged dim 'm' of the result, ragged as in its operand, got 'bclm'"),
     (lambda: rg.einsum("blk,cmk->bclm", X, X), rg.LayoutError,
-     "einsum: expected a result with 'cm' nested as in one operand, got 'bclm'"),
+     "einsum: expected dims 'c' above ragged dim 'm' of the result, ragged as in its operand, got 'bclm'"),
     (lambda: rg.einsum("blk,clk->bl", X, X), rg.LayoutError,
      "einsum: expected ragged dim 'l' below 'b' in every operand, got it below 'c'"),
     (lambda: rg.einsum("bl,lb->b", DR, DR), rg.LayoutError,
