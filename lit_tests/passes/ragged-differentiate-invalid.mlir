@@ -125,6 +125,26 @@ func.func @gather(%x: tensor<9xf32>, %at: tensor<5xindex>, %i: tensor<f32>) -> t
 
 // -----
 
+#uniform = #ragged.layout<"ddr">
+#rows = #ragged.layout<"dr|d">
+
+// The lists of a component are as many as its rows, and ragged in one operand only.
+func.func @uniform(%x: tensor<3x2x?xf32, #uniform>, %y: tensor<3x?x4xf32, #rows>) -> tensor<3xf32> {
+  %zero = arith.constant dense<0.0> : tensor<3xf32>
+  // expected-error@+1 {{ragged-differentiate: expected dims above a ragged one that are ragged in every operand or in none, got layout "ddr" with a dense one that is ragged in another operand}}
+  %z = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>, affine_map<(b, i, j) -> (b, i, j)>, affine_map<(b, i, j) -> (b)>],
+                       iterator_types = ["parallel", "reduction", "reduction"]}
+    ins(%x, %y : tensor<3x2x?xf32, #uniform>, tensor<3x?x4xf32, #rows>) outs(%zero : tensor<3xf32>) {
+  ^bb0(%in: f32, %q: f32, %out: f32):
+    %m = arith.mulf %in, %q : f32
+    %a = arith.addf %out, %m : f32
+    linalg.yield %a : f32
+  } -> tensor<3xf32>
+  return %z : tensor<3xf32>
+}
+
+// -----
+
 #pairs = #ragged.layout<"dr|dr">
 
 // Read along the ragged loops of two axes, in a sum.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
-from ragged_dialect import builders
+from ragged_dialect import builders, iteration
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes
@@ -61,15 +61,16 @@ class Adjoint:
             return self._placed(number, kept)
         if any(self._is_padded(like, dim) for dim in dims):
             return self._aligned(number)
-        return self._swapped(element, like, self._parted(number))
+        return self._swapped(element, like)
 
     def _total(self, type_: ir.Type, element: Element) -> ir.Value:
         """That of a scalar, which all elements read."""
         out = Access(shapes.empty([], type_), ir.AffineMap.get(self.rank, 0, []))
-        return tensor.extract(self._swapped(element, out, {}), [])
+        return tensor.extract(self._swapped(element, out), [])
 
-    def _swapped(self, element: Element, out: Access, parted: Mapping[int, Sequence[int]]) -> ir.Value:
-        """Over all loops, with an input's map for the result; what is `parted` is read by index."""
+    def _swapped(self, element: Element, out: Access) -> ir.Value:
+        """Over all loops, with an input's map for the result; what has more parents is read by index."""
+        parted = self._parted(out)
         kept = set(_loops(out))
         kinds = ["parallel" if loop in kept else "reduction" for loop in range(self.rank)]
         everything = [*self.likes, self.given]
@@ -88,7 +89,7 @@ class Adjoint:
             order = self._levels(use)
             rest = [loop for loop in _loops(out) if loop is not None and loop not in order]
             over = self._terms(total, use, order, rest)
-            return converted(_summed(self._swapped(element, over, parted), _loops(over), total), short)
+            return converted(_summed(self._swapped(element, over), _loops(over), total), short)
         summed = computed(
             ins, total, kinds, lambda e: arith.addf(e[-1], unrounded(body(e[:-1]), wide(short))), zeros_like
         )
@@ -140,7 +141,7 @@ class Adjoint:
         indices = list(self.nest.body.operations[number].operands)[1:]
         loops = [ir.AffineDimExpr.get(definer(index).attributes["dim"].value) for index in indices]
         out = Access(like, ir.AffineMap.get(self.rank, 0, loops))
-        return self._swapped(lambda given: self.gathered(number, given)[0], out, {})
+        return self._swapped(lambda given: self.gathered(number, given)[0], out)
 
     def _scope(self, given: list[ir.Value]) -> tuple[Cotangents, dict[ir.Value, ir.Value]]:
         """The body with its cotangents, and what stands for its values."""
@@ -162,12 +163,12 @@ class Adjoint:
         scope.run([s for s in steps if not (s.name == "tensor.extract" and ctx.is_linear(s.operands[0]))])
         return scope, known
 
-    # Inputs that have not all of a loop's parents ----------------------------------------------------
+    # Results that have not all of a loop's parents ---------------------------------------------------
 
-    def _parted(self, number: int) -> dict[int, list[int]]:
-        """Operands with more parents on a ragged loop than an input, whose result cannot have them, and the dims that
-        have these."""
-        own = self.nest.iteration.accesses[number]
+    def _parted(self, out: Access) -> dict[int, list[int]]:
+        """Operands with more parents on a ragged loop than a result, which cannot have them, and the dims that have
+        these."""
+        own = iteration.Access(shape_of(out.value.type), tuple(_loops(out)), tuple(out.map.results))
         everything = [*self.nest.iteration.accesses[: len(self.nest.ins)], self.nest.iteration.outs[0]]
         found: dict[int, list[int]] = {}
         for k, access in enumerate(everything):
@@ -200,8 +201,8 @@ class Adjoint:
         elements' cotangents, ragged, then over the components or padded."""
         like = self.likes[number]
         loops = [loop for loop in _loops(like) if loop is not None]
-        padded = [loop for dim, loop in enumerate(loops) if self._is_padded(like, dim)]
-        innermost = max(padded, key=lambda loop: len(self.nest.iteration.parents(loop)))
+        ragged = [loop for loop in loops if self.nest.iteration.ragged[loop]]
+        innermost = max(ragged, key=lambda loop: len(self.nest.iteration.parents(loop)))
         use = self.nest.iteration.ragged[innermost][0]
         order = self._levels(use)
         across = not set(order[:-1]) & set(loops)
@@ -218,9 +219,9 @@ class Adjoint:
                 "got several",
             )
         over = self._terms(like, use, order, rest)
-        if some:
+        if some or is_ragged(like.value.type):
             return self._added(number, over)
-        terms = self._swapped(self._of_element(number), over, {})
+        terms = self._swapped(self._of_element(number), over)
         sizes = {loop: shapes.dim(like.value, dim) for dim, loop in enumerate(loops)}
         if across:
             made = builders.reduce_across(terms, build.value(sizes[innermost]), len(order) - 1, "sum")
@@ -232,11 +233,11 @@ class Adjoint:
         return _permuted(made, [shown.index(loop) for loop in loops], like.value)
 
     def _added(self, number: int, over: Access) -> ir.Value:
-        """Of a dense input on some parents of a ragged loop, whose elements are of no structure: one by one, as
-        cotangents of their own structure."""
+        """Of an input on some parents of a ragged loop, whose elements are of no structure, or with a structure of its
+        own: one by one, as cotangents of their own structure."""
         like, shown = self.likes[number], _loops(over)
         place = Place(without_gaps(like.value))
-        terms = self._swapped(self._of_element(number), over, {})
+        terms = self._swapped(self._of_element(number), over)
         whole = Access(empty_like(terms, build.i64()), ir.AffineMap.get_identity(len(shown)))
 
         def position(_: list[ir.Value]) -> ir.Value:
@@ -258,6 +259,13 @@ class Adjoint:
         shape = shape_of(source.type)
         axis, _ = shape.layout.locate(use.dim)
         dims = [d for d in shape.layout.dims(axis) if d <= use.dim]
+        dense = [loop for d, loop in zip(dims, order, strict=True) if shape.layout.letter(d) == "d"]
+        if any(self.nest.iteration.ragged[loop] for loop in dense):
+            raise PassFailure(
+                self.nest.op,
+                "ragged-differentiate: expected dims above a ragged one that are ragged in every operand or in none, "
+                f'got layout "{shape.layout}" with a dense one that is ragged in another operand',
+            )
         own = _loops(like)
         sizes = [shapes.dim(like.value, own.index(loop)) for loop in rest]
         others = frozenset(range(shape.rank)) - frozenset(dims)

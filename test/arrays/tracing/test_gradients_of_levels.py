@@ -157,6 +157,40 @@ def test_a_dense_operand_along_two_ragged_axes():
         rg.grad(lambda w: rg.einsum("brcs,rsc->b", pairs, w).sum())(np.ones((3, 3, 2)))
 
 
+UNIFORM = rg.split(rg.from_lengths(np.arange(1.0, 9), [3, 0, 0, 4, 1, 0]), axis=0, factor=3)
+"""The lists of GAPS and more: of three each."""
+PADDED = rg.from_lengths(np.arange(1.0, 37).reshape(3, 4, 3), [2, 1])
+OTHERS = rg.from_lengths(np.arange(1.0, 7), [2, 1], [2, 0, 4])
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "operands"),
+    [
+        ("bij,bijk->bij", (GAPS, PADDED)),
+        ("bij,bijk->bk", (GAPS, PADDED)),
+        ("bij,bij->bi", (GAPS, UNIFORM)),
+        ("bij,bik->bijk", (GAPS, OTHERS)),
+        ("bijf,bfj->bfi", (ROWS, np.arange(1.0, 17).reshape(2, 2, 4))),
+    ],
+    ids=["padded rows", "sums of padded rows", "uniform lists", "products of lists", "fewer parents"],
+)
+def test_operands_with_structures_of_their_own(subscripts, operands):
+    """A dim that is dense in one operand, and ragged in another; a ragged dim that the result repeats."""
+    for k, x in enumerate(operands):
+        check(lambda x, k=k: rg.einsum(subscripts, *operands[:k], x, *operands[k + 1 :]), x)
+
+
+def test_a_batch_dim_above_a_ragged_one_that_is_ragged_elsewhere():
+    """The terms would be ragged in both, as no operand is."""
+    rows = rg.from_lengths(np.ones((3, 4)), [2, 1])
+    with pytest.raises(PassError) as error:
+        rg.grad(lambda x: rg.einsum("bij,bij->b", x, rows).sum())(UNIFORM)
+    assert str(error.value) == (
+        "grad: expected dims above a ragged one that are ragged in every operand or in none, "
+        'got layout "ddr" with a dense one that is ragged in another operand'
+    )
+
+
 def test_rows_of_windows_have_no_storage_of_their_own():
     lists = rg.partition(LISTS, [0, 1, 2], axis=0)
     with pytest.raises(PassError, match="grad: expected values without windows"):
