@@ -173,6 +173,8 @@ REFUSED: list[Refusal] = [
     (lambda: rg.einsum("czybk,czyb->c", DRDR, DDRR), rg.LayoutError,
      "einsum: expected one operand with all dims above ragged dim 'b' ragged that any one has ragged, "
      "got 'z' and 'y'"),
+    (lambda: rg.einsum("bijk,bik->b", made((8,), "dddr", [[*range(9)]], (2, 2, 2, None)), DRR), rg.LayoutError,
+     "einsum: expected one operand with all dims above ragged dim 'k' ragged that any one has ragged, got '' and 'i'"),
     (lambda: rg.einsum("bi,bij->bij", DR, DDR), rg.LayoutError,
      "einsum: expected dims 'bi' above ragged dim 'j' of the result, ragged as in its operand, got 'bij'"),
     (lambda: rg.einsum("bij,bik->bijk", DRR, rg.from_lengths(dense(4), [1, 2], [2, 0, 2])), rg.RuntimeCheckError,
