@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import bit_width, enclosing
+from ragged_dialect.ir.match import bit_width, entry_of
 from ragged_dialect.lowering.exact_sums import SHORT, add_to_pair, loop_with_sums
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.sum_nests import Sum, SumNest, induction_variable, static_count, sum_nests
@@ -136,7 +136,7 @@ class _Cascade:
 
     def __init__(self, nest: SumNest, sizes: dict[ir.Operation, int]) -> None:
         self.nest, self.sizes, self.top = nest, sizes, nest.loops[0]
-        with ir.InsertionPoint(_entry(self.top)):
+        with ir.InsertionPoint(entry_of(self.top)):
             self.pairs = [(self._pair(one), self._pair(one)) for one in nest.sums]
         for loop, size in sizes.items():
             if static_count(loop) != size:
@@ -237,10 +237,3 @@ def _chunks(loop: ir.Operation, size: int, around: ir.Operation) -> ir.Operation
     around.move_before(last.operation)
     loop.operands[0], loop.operands[1] = outer.induction_variable, end
     return outer.operation
-
-
-def _entry(op: ir.Operation) -> ir.OpView:
-    """The first op of the function."""
-    while op.name != "func.func":
-        op = enclosing(op)
-    return next(iter(op.regions[0].blocks[0].operations))

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.fast_math import flags_of, give_flags
-from ragged_dialect.ir.match import constant_int, defining_op
+from ragged_dialect.ir.match import constant_int, defining_op, entry_of
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_vector_form, width
-from ragged_dialect.lowering.vector.emit import first_lanes, full, lanes_type, of_lanes, splat
-from ragged_dialect.lowering.vector.machine import Registers
+from ragged_dialect.lowering.vector.emit import SHORTEST, first_lanes, full, lanes_type, of_lanes, splat
+from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 
-_LONGEST = 16
-"""Columns of a row at most: as many registers, half of AVX-512's."""
+_LONGEST = 32
+"""Columns of a row at most: as many registers as AVX-512 has."""
+
+_FOLDED = 12
+"""Columns up to which rows that are not scans are in lanes: with AVX-512 layer norms of 9 to 12 float32 take 0.73 to 1.1
+of the time, softmaxes 0.3 to 0.4; from 14 on these take 0.7, but layer norms 1.6."""
+
+_LARGEST_FACTOR = 7
+"""Of the number of columns: registers are taken apart by its prime factors, by that many shuffles each."""
+
+_UNROLLED = 128
+"""Ops of all columns together up to which there is code for each column: more takes longer to compile."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,11 @@ class Place:
     kind: str
     buffer: ir.Value
     indices: tuple[ir.Value, ...]
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of its elements."""
+        return self.buffer.type.element_type
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,8 @@ class ShortRows:
             return None
         low, high, step = (constant_int(x) for x in list(ops[0].operands)[:3])
         if low != 0 or step != 1 or high is None or not 1 < high <= _LONGEST or ops[0].results:
+            return None
+        if _largest_factor(high) > _LARGEST_FACTOR:
             return None
         made = ShortRows(loop, ops[0], high, {})
         try:
@@ -103,84 +120,113 @@ class ShortRows:
         return block in (self.row.owner, self.column.owner)
 
     def fits(self, registers: Registers) -> bool:
-        """Whether rows have less than two registers, or nothing else makes vectors of them: layer norms of 16 float64
-        take two thirds of the time row by row."""
-        if self.columns < 2 * self._lanes(registers):
-            return True
+        """Whether this is faster than what else there is: rows of less than eight columns are unrolled by LLVM, which
+        takes registers of four rows apart as well; long ones, but for scans, run along memory."""
+        lanes = self._lanes(registers)
+        if self.columns < SHORTEST:
+            return lanes >= SHORTEST
         try:
             body_of(self.inner)
         except Unfit:
             return True
-        return False
+        return self.columns <= _FOLDED
 
     def _lanes(self, registers: Registers) -> int:
         values = [x for op in self.ops for x in (*op.operands, *op.results) if x not in (self.row, self.column)]
         return registers.least(max(width(x.type) for x in values if not isinstance(x.type, ir.MemRefType)))
 
     def emit(self, registers: Registers) -> None:
-        """Replace the loop by one over as many rows as a vector has lanes, and one for what is left of them, with masks
-        where the processor has these."""
+        """Replace the loop by one over as many rows as a vector has lanes. What is left of the rows has masks, where
+        the processor has these, else the loop as it was."""
         for op in self.ops:  # the same for rows of both loops
             if "fastmath" in op.attributes:
                 give_flags(op, flags_of(op) - {"reassoc"})
         lanes = self._lanes(registers)
-        held = {width(place.buffer.type.element_type) for place in self.places.values()}
+        masked = {width(place.element) for place in self.places.values()} <= set(registers.masked)
         low, high = list(self.loop.operands)[:2]
         with ir.InsertionPoint(self.loop), self.loop.location:
-            end = full(low, high, lanes)
-            self._tiles(low, end, lanes, masked=False)
-            if held <= set(registers.masked):
-                self._tiles(end, high, lanes, masked=True)
-                self.loop.erase()
-            else:
-                self.loop.operands[0] = end
-                self.inner.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
-
-    def _tiles(self, low: ir.Value, high: ir.Value, lanes: int, *, masked: bool) -> None:
-        made = scf.ForOp(low, high, build.value(lanes))
-        with ir.InsertionPoint(made.body):
-            left = arith.subi(high, made.induction_variable) if masked else None
-            _Tile(self, made.induction_variable, lanes, left).run()
-            scf.yield_([])
+            end = high if masked else full(low, high, lanes)
+            made = scf.ForOp(low, end, build.value(lanes))
+            with ir.InsertionPoint(made.body):
+                first = made.induction_variable
+                _Tile(self, first, lanes, arith.subi(high, first) if masked else None).run()
+                scf.yield_([])
+        if masked:
+            self.loop.erase()
+        else:
+            self.loop.operands[0] = end
+            self.inner.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
 
 
 class _Tile:
-    """As many rows as there are lanes, from one on, of which some are `left`."""
+    """As many rows as there are lanes, from one on, or fewer if that is all that is `left`."""
 
     def __init__(self, rows: ShortRows, first: ir.Value, lanes: int, left: ir.Value | None) -> None:
         self.rows, self.first, self.lanes, self.left = rows, first, lanes, left
-        self.kept: dict[Place, list[ir.Value]] = {}
-        """What is in memory: a vector by row, or one for each column."""
+        self.whole = None if left is None else build.at_least(left, lanes)
+        self.loaded = self._places("memref.load")
+        self.stored = self._places("memref.store")
+
+    def _places(self, name: str) -> list[Place]:
+        found = dict.fromkeys(self.rows.places[op] for op in self.rows.ops if op.name == name)
+        return [place for place in found if place.kind != "same"]
 
     def run(self) -> None:
         """Load what there is of the rows, go from column to column, and store what was written."""
-        places = dict.fromkeys(place for place in self.rows.places.values() if place.kind != "same")
-        loaded = {self.rows.places[op] for op in self.rows.ops if op.name == "memref.load"}
-        for place in places:
-            self.kept[place] = self._load(place) if place in loaded else [None] * self._width(place)
-        for column in range(self.rows.columns):
-            self._column(column)
-        for place in dict.fromkeys(self.rows.places[op] for op in self.rows.ops if op.name == "memref.store"):
-            self._store(place, self.kept[place])
+        held = {place: self._load(place) for place in self.loaded}
+        for place in self.stored:
+            held.setdefault(place, [])
+        if len(self.rows.ops) * self.rows.columns <= _UNROLLED:
+            for column in range(self.rows.columns):
+                self._column(build.value(column), _Held(held, column))
+        else:
+            self._loop(held)
+        for place in self.stored:
+            self._store(place, held[place])
 
-    def _width(self, place: Place) -> int:
-        return self.rows.columns if place.kind == "column" else 1
+    def _loop(self, held: dict[Place, list[ir.Value]]) -> None:
+        """A loop over the columns, which are in memory of its own."""
+        count = self.rows.columns
+        rows = [place for place in held if place.kind == "row"]
+        with ir.InsertionPoint(entry_of(self.rows.loop)):
+            shapes = {
+                place: ir.MemRefType.get([count, self.lanes], place.element) for place in held if place not in rows
+            }
+            room = {place: memref.alloca(type_, [], [], alignment=CACHE_LINE) for place, type_ in shapes.items()}
+        for place, memory in room.items():
+            for column, value in enumerate(held[place]):
+                vector.store(value, memory, [build.value(column), build.value(0)])
+        zeros = {place: splat(build.constant(place.element, 0), self.lanes) for place in rows}
+        made = scf.ForOp(
+            build.value(0), build.value(count), build.value(1), [(held[place] or [zeros[place]])[0] for place in rows]
+        )
+        with ir.InsertionPoint(made.body):
+            at = (made.induction_variable, build.value(0))
+            kept = _InMemory(dict(zip(rows, made.inner_iter_args, strict=True)), room, at)
+            self._column(made.induction_variable, kept)
+            scf.yield_([kept.rows[place] for place in rows])
+        for place, result in zip(rows, made.results, strict=True):
+            held[place] = [result]
+        for place in self.stored:
+            if place in room:
+                columns = [[build.value(column), build.value(0)] for column in range(count)]
+                held[place] = [vector.load(lanes_type(self.lanes, place.element), room[place], at) for at in columns]
 
-    def _column(self, column: int) -> None:
-        rows = self.rows
-        known = {rows.column: splat(build.value(column), self.lanes)}
+    def _column(self, column: ir.Value, kept: _Held | _InMemory) -> None:
+        """The ops for the elements of a column."""
+        rows, known = self.rows, {self.rows.column: splat(column, self.lanes)}
         for op in rows.ops:
             place = rows.places.get(op)
             if place is None:
                 operands = [self._vector(x, known) for x in op.operands]
                 known[op.results[0]] = of_lanes(op, operands, self.lanes)
             elif place.kind == "same":
-                there = [build.value(column) if x == rows.column else x for x in place.indices]
+                there = [column if x == rows.column else x for x in place.indices]
                 known[op.results[0]] = splat(memref.load(place.buffer, there), self.lanes)
             elif op.name == "memref.load":
-                known[op.results[0]] = self.kept[place][column % self._width(place)]
+                known[op.results[0]] = kept.load(place)
             else:
-                self.kept[place][column % self._width(place)] = self._vector(op.operands[0], known)
+                kept.store(place, self._vector(op.operands[0], known))
 
     def _vector(self, value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
         if value not in known:
@@ -193,35 +239,99 @@ class _Tile:
 
     # Memory ------------------------------------------------------------------------------------------
 
-    def _registers(self, place: Place) -> list[tuple[list[ir.Value], ir.Value | None]]:
+    def _registers(self, place: Place, masked: bool) -> list[tuple[list[ir.Value], ir.Value | None]]:
         """Where the registers of a place are, and the masks of what is left of the rows."""
-        count = self._width(place)
+        count = self.rows.columns if place.kind == "column" else 1
         found: list[tuple[list[ir.Value], ir.Value | None]] = []
         for k in range(count):
             at = [self.first if x == self.rows.row else x for x in place.indices]
             if place.kind == "column":
                 at[-1] = build.value(k * self.lanes)
-            left = None if self.left is None else build.sub(build.mul(self.left, count), k * self.lanes)
-            found.append((at, None if left is None else first_lanes(build.value(left), self.lanes)))
+            mask = None
+            if masked and self.left is not None:
+                mask = first_lanes(build.value(build.sub(build.mul(self.left, count), k * self.lanes)), self.lanes)
+            found.append((at, mask))
         return found
 
     def _load(self, place: Place) -> list[ir.Value]:
-        element = place.buffer.type.element_type
-        type_, found = lanes_type(self.lanes, element), list[ir.Value]()
-        for at, mask in self._registers(place):
-            if mask is None:
-                found.append(vector.load(type_, place.buffer, at))
-            else:
-                zeros = splat(build.constant(element, 0), self.lanes)
-                found.append(vector.maskedload(type_, place.buffer, at, mask, zeros))
-        return _columns(found)
+        type_ = lanes_type(self.lanes, place.element)
+
+        def load(masked: bool) -> list[ir.Value]:
+            found: list[ir.Value] = []
+            for at, mask in self._registers(place, masked):
+                if mask is None:
+                    found.append(vector.load(type_, place.buffer, at))
+                else:
+                    zeros = splat(build.constant(place.element, 0), self.lanes)
+                    found.append(vector.maskedload(type_, place.buffer, at, mask, zeros))
+            return found
+
+        count = self.rows.columns if place.kind == "column" else 1
+        return _columns(self._by_need(load, [type_] * count))
 
     def _store(self, place: Place, values: list[ir.Value]) -> None:
-        for (at, mask), value in zip(self._registers(place), _rows(values), strict=True):
-            if mask is None:
-                vector.store(value, place.buffer, at)
-            else:
-                vector.maskedstore(place.buffer, at, mask, value)
+        rows = _rows(values)
+
+        def store(masked: bool) -> list[ir.Value]:
+            for (at, mask), value in zip(self._registers(place, masked), rows, strict=True):
+                if mask is None:
+                    vector.store(value, place.buffer, at)
+                else:
+                    vector.maskedstore(place.buffer, at, mask, value)
+            return []
+
+        self._by_need(store)
+
+    def _by_need(self, access: Callable[[bool], list[ir.Value]], types: Sequence[ir.Type] = ()) -> list[ir.Value]:
+        """What an access gives, with masks where not all rows are left: masked stores take ten cycles and more on some
+        processors (AMD's)."""
+        if self.whole is None:
+            return access(False)
+        choice = scf.IfOp(self.whole, list(types), has_else=True)
+        for block, masked in ((choice.then_block, False), (choice.else_block, True)):
+            with ir.InsertionPoint(block):
+                scf.yield_(access(masked))
+        return list(choice.results)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Vectors at a column whose number is known, one for the rows or one for each column."""
+
+    held: dict[Place, list[ir.Value]]
+    number: int
+
+    def load(self, place: Place) -> ir.Value:
+        """That of a place."""
+        return self.held[place][self.number if place.kind == "column" else 0]
+
+    def store(self, place: Place, value: ir.Value) -> None:
+        """Put it there."""
+        at = self.number if place.kind == "column" else 0
+        self.held[place][at : at + 1] = [value]
+
+
+@dataclass(frozen=True)
+class _InMemory:
+    """Vectors at a column of a loop: those of rows, and memory for those of columns."""
+
+    rows: dict[Place, ir.Value]
+    room: dict[Place, ir.Value]
+    at: tuple[ir.Value, ir.Value]
+
+    def load(self, place: Place) -> ir.Value:
+        """That of a place."""
+        if place in self.rows:
+            return self.rows[place]
+        memory = self.room[place]
+        return vector.load(lanes_type(memory.type.shape[1], place.element), memory, self.at)
+
+    def store(self, place: Place, value: ir.Value) -> None:
+        """Put it there."""
+        if place in self.rows:
+            self.rows[place] = value
+        else:
+            vector.store(value, self.room[place], self.at)
 
 
 # Rows and columns ---------------------------------------------------------------------------------
@@ -255,7 +365,13 @@ def _rows(columns: list[ir.Value]) -> list[ir.Value]:
 
 
 def _factor(count: int) -> int:
+    """The least prime factor of a number, 1 of 1."""
     return next((p for p in range(2, count + 1) if count % p == 0), 1)
+
+
+def _largest_factor(count: int) -> int:
+    least = _factor(count)
+    return max(least, _largest_factor(count // least)) if count > 1 else 1
 
 
 def _joined(parts: Sequence[ir.Value]) -> ir.Value:

@@ -37,6 +37,13 @@ def enclosing(op: Op) -> ir.Operation:
     return parent.operation
 
 
+def entry_of(op: ir.Operation) -> ir.OpView:
+    """The first op of the function that an op is in."""
+    while op.name != "func.func":
+        op = enclosing(op)
+    return next(iter(op.regions[0].blocks[0].operations))
+
+
 def view_of(op: Op, kind: type[View]) -> View:
     """An op as one of its class, which has its properties."""
     view = op.opview
