@@ -19,6 +19,10 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import storage_type, vector_type
 
 
+_INTERLEAVED = 16
+"""Columns that one loop makes rows of: LLVM unrolls it over so many, of more it would look for the one that it reads."""
+
+
 def concat_plain(ctx: Lowering, operands: list[Parts], dim: int, shape: RaggedShape) -> Parts:
     """Along a dense storage axis: the storages side by side."""
     axis, _ = operands[0].layout.locate(dim)
@@ -59,7 +63,8 @@ def _sum(sizes: list[Mixed]) -> Mixed:
 
 
 def _side_by_side(sources: list[ir.Value], into: ir.Value, axis: int) -> ir.Value:
-    if axis == len(into.type.shape) - 1 and all(source.type.shape[axis] == 1 for source in sources):
+    single = axis == len(into.type.shape) - 1 and all(source.type.shape[axis] == 1 for source in sources)
+    if single and 1 < len(sources) <= _INTERLEAVED:
         return _interleaved(sources, into)
     low: Mixed = 0
     for source in sources:

@@ -149,3 +149,23 @@ func.func @remainders(%x: f64, %y: f64, %a: f16, %b: f16) -> (f64, f16) {
   %1 = arith.remf %a, %b : f16
   return %0, %1 : f64, f16
 }
+
+// -----
+
+// Signs of short floats are bits.
+// CHECK-LABEL: func.func @signs
+// CHECK-SAME: (%[[X:.*]]: bf16, %[[Y:.*]]: bf16, %[[Z:.*]]: f16)
+// CHECK-DAG: %[[A:.*]] = arith.bitcast %[[X]] : bf16 to i16
+// CHECK-DAG: %[[B:.*]] = arith.bitcast %[[Y]] : bf16 to i16
+// CHECK-DAG: %[[SIZE:.*]] = arith.andi %[[A]], %c32767_i16
+// CHECK-DAG: %[[SIGN:.*]] = arith.andi %[[B]], %c-32768_i16
+// CHECK: %[[BOTH:.*]] = arith.ori %[[SIZE]], %[[SIGN]]
+// CHECK: arith.bitcast %[[BOTH]] : i16 to bf16
+// CHECK: %[[C:.*]] = arith.bitcast %[[Z]] : f16 to i16
+// CHECK: %[[D:.*]] = arith.andi %[[C]], %c32767_i16
+// CHECK: arith.bitcast %[[D]] : i16 to f16
+func.func @signs(%x: bf16, %y: bf16, %z: f16) -> (bf16, f16) {
+  %a = math.copysign %x, %y : bf16
+  %b = math.absf %z : f16
+  return %a, %b : bf16, f16
+}

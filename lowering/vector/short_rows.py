@@ -18,8 +18,8 @@ _LONGEST = 32
 """Columns of a row at most: as many registers as AVX-512 has."""
 
 _FOLDED = 12
-"""Columns up to which rows that are not scans are in lanes: with AVX-512 layer norms of 9 to 12 float32 take 0.73 to 1.1
-of the time, softmaxes 0.3 to 0.4; from 14 on these take 0.7, but layer norms 1.6."""
+"""Columns up to which rows that are not scans are in lanes: with AVX-512 softmaxes of 9 to 12 float32 take 0.3 to 0.4
+of the time, layer norms 0.7 to 1.1; from 14 on softmaxes take 0.7, but layer norms 1.6."""
 
 _LARGEST_FACTOR = 7
 """Of the number of columns: registers are taken apart by its prime factors, by that many shuffles each."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from support.cpu_features import mask
@@ -11,7 +12,7 @@ from support.cpu_features import mask
 import ragged_dialect as rg
 
 LENGTHS = [0, 1, 33, 3, 0, 64, 65, 7, 130]
-WIDTHS = (None, 1, 3, 7, 33, 64, 65)
+WIDTHS = (None, 1, 3, 7, 10, 16, 33, 64, 65)
 DTYPES = ("float32", "float64", "int64", "int16", "float16", "bool")
 
 
@@ -67,7 +68,7 @@ def test_folds(level: str, dtype: str, width: int | None, monkeypatch: pytest.Mo
 
 
 def rows(x: Any) -> Any:
-    return rg.softmax(x, axis=2), rg.layer_norm(x)
+    return rg.softmax(x, axis=2), rg.layer_norm(x), x.cumsum(2), (x / 9).cumprod(2) - x.max(2, keepdims=True)
 
 
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
@@ -77,12 +78,43 @@ def rows(x: Any) -> Any:
 def test_rows(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Folds and what is made of them again."""
     x = np.nan_to_num(values(width, dtype))
-    soft, normal = levels_apart(rows, level, monkeypatch)(rg.from_lengths(x, LENGTHS))
+    soft, normal, sums, products = levels_apart(rows, level, monkeypatch)(rg.from_lengths(x, LENGTHS))
     weights = np.exp(x - x.max(1, keepdims=True))
     np.testing.assert_allclose(soft.values, weights / weights.sum(1, keepdims=True), 1e-5)
     apart = x - x.mean(1, keepdims=True)
     want = apart / np.sqrt((apart * apart).mean(1, keepdims=True) + 1e-5)
     np.testing.assert_allclose(normal.values, want, 1e-4, 1e-4)
+    np.testing.assert_allclose(sums.values, x.cumsum(1), 1e-5)
+    np.testing.assert_allclose(products.values, (x / 9).cumprod(1) - x.max(1, keepdims=True), 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 7, 8, 12, 20])
+@pytest.mark.sampled(11)
+def test_few_features(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written of rows that are folded, several of them in a vector."""
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    x = np.random.default_rng(0).standard_normal((sum(LENGTHS), width)).astype(kind)
+    f = levels_apart(lambda x: (rg.softmax(x, axis=1), rg.log_softmax(x, axis=1)), level, monkeypatch)
+    soft, logs = f(rg.from_lengths(x, LENGTHS))
+    weights = each(x.astype(np.float64), lambda part: np.exp(part - part.max(0)))
+    want = np.concatenate([part / part.sum(0) for part in weights])
+    error = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 2e-6)
+    np.testing.assert_allclose(soft.values.astype(np.float64), want, error, error)
+    np.testing.assert_allclose(logs.values.astype(np.float64), np.log(want), 2 * error, 2 * error)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("width", [3, 8, 12])
+def test_rows_do_not_depend_on_how_many_there_are(dtype: str, width: int) -> None:
+    """Those that fill vectors, and those that are left over."""
+    x = np.random.default_rng(0).standard_normal((53, width)).astype(dtype)
+    f = rg.jit(lambda x: (rg.softmax(x, axis=2), rg.layer_norm(x), x.cumsum(2), x.sum(2)))
+    whole = [np.asarray(y.values) for y in f(rg.from_lengths(x, [53]))]
+    for row in (0, 31, 48, 52):
+        for got, want in zip(f(rg.from_lengths(x[row : row + 1], [1])), whole, strict=True):
+            assert got.values[0].tobytes() == want[row].tobytes()
 
 
 def test_rows_of_many_chunks() -> None:

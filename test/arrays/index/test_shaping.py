@@ -218,6 +218,18 @@ def test_stack_and_chunk() -> None:
     assert rg.chunk(y, 3)[2].offsets.tolist() == [0, 7, 15]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 16, 17])
+def test_stacked_next_to_each_other(count: int) -> None:
+    x = array(LENGTHS)
+    many = [x + k for k in range(count)]
+    for found in (rg.stack(many, axis=-1), rg.jit(lambda *many: rg.stack(many, axis=-1))(*many)):
+        assert_components(found, [np.stack([c + k for k in range(count)], -1) for c in components(x)])
+    lists = [y[..., 0] for y in many]
+    assert_components(
+        rg.stack(lists, axis=-1), [np.stack([c[:, 0] + k for k in range(count)], -1) for c in components(x)]
+    )
+
+
 @pytest.mark.parametrize("lengths", STRUCTURES)
 def test_padded(lengths: tuple[int, ...]) -> None:
     x = array(lengths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -35,6 +36,16 @@ def test_special_numbers(exponent: float) -> None:
     for found in (function(ragged(SPECIAL)) for function in functions):
         np.testing.assert_allclose(found.values, expected, rtol=3e-7)
         np.testing.assert_array_equal(np.signbit(found.values), np.signbit(expected))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_cubes_of_short_floats_are_rounded_once(dtype: str) -> None:
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    values = np.random.default_rng(0).standard_normal(1000).astype(kind)
+    expected = (values.astype(np.float64) ** 3).astype(np.float32).astype(kind)
+    for found in (ragged(values) ** 3, rg.jit(lambda x: x**3)(ragged(values))):
+        assert found.dtype == kind
+        np.testing.assert_array_equal(found.values, expected)
 
 
 @pytest.mark.parametrize("text", ["x ** 2", "x ** 3", "np.power(x, 2)", "x ** -1", "x ** 0.5", "i ** 3"])

@@ -135,6 +135,19 @@ def test_where_clip_astype_erf() -> None:
     assert abs(rg.erf(rg.ragged([[0.5]])).tolist()[0][0] - 0.5204999) < 1e-6
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_choices_of_short_floats_keep_all_bits(dtype: str) -> None:
+    bits = np.arange(2**16).astype(np.uint16)
+    values = bits.view(ml_dtypes.bfloat16 if dtype == "bfloat16" else np.float16)
+    x, chosen = rg.from_lengths(values, [2**16 - 5, 0, 5]), rg.from_lengths(bits % 3 == 0, [2**16 - 5, 0, 5])
+    got = rg.where(chosen, x, 0).values.view(np.uint16)
+    np.testing.assert_array_equal(got, np.where(bits % 3 == 0, bits, 0))
+    np.testing.assert_array_equal(abs(x).values.view(np.uint16), bits & 0x7FFF)
+    other = rg.from_lengths(values[::-1].copy(), [2**16 - 5, 0, 5])
+    signs = bits & 0x7FFF | ~bits & 0x8000
+    np.testing.assert_array_equal(np.copysign(x, other).values.view(np.uint16), signs)
+
+
 def test_windows_conform_with_what_they_show() -> None:
     x = array((3, 1, 5))
     rest = x[:, 1:]

@@ -1,0 +1,31 @@
+// RUN: ragged-opt %s --convert-ragged-to-scf --canonicalize --cse | FileCheck %s
+
+!one = tensor<3x?x4x1xf32, #ragged.layout<"dr|d|d">>
+!three = tensor<3x?x4x3xf32, #ragged.layout<"dr|d|d">>
+!wide = tensor<3x?x4xf32, #ragged.layout<"dr|d">>
+!both = tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+
+// Single elements are written next to each other in one loop.
+// CHECK-LABEL: func.func @interleaved
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<?x4x1xf32>
+// CHECK: %[[A:.*]] = tensor.extract_slice %[[X]]
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[A]], %{{.*}}, %{{.*}} : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+// CHECK: linalg.index 2
+// CHECK: arith.select
+// CHECK: arith.select
+// CHECK-NOT: tensor.insert_slice
+// CHECK: return
+func.func @interleaved(%x: !one, %y: !one, %z: !one) -> !three {
+  %0 = ragged.concat %x, %y, %z {dim = 3} : (!one, !one, !one) -> !three
+  return %0 : !three
+}
+
+// Longer parts of rows are copied.
+// CHECK-LABEL: func.func @copied
+// CHECK-NOT: linalg.generic
+// CHECK-COUNT-2: tensor.insert_slice
+// CHECK: return
+func.func @copied(%x: !wide, %y: !wide) -> !both {
+  %0 = ragged.concat %x, %y {dim = 2} : (!wide, !wide) -> !both
+  return %0 : !both
+}

@@ -1,0 +1,79 @@
+// RUN: ragged-opt %s --expand-ragged-scans --ragged-fuse --canonicalize --cse | FileCheck %s
+
+!rows = tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+!short = tensor<3x?xf32, #ragged.layout<"dr">>
+!half = tensor<3x?xf16, #ragged.layout<"dr">>
+
+#id = affine_map<(b, i) -> (b, i)>
+
+// What becomes of the elements of a scan is computed where they are stored.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: tensor<3x?x8xf32, #ragged.layout<"dr|d">>)
+// CHECK: %[[R:.*]]:2 = linalg.generic
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[S:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: %[[T:.*]] = arith.addf %[[S]], %[[A]] : f32
+// CHECK-NEXT: %[[P:.*]] = arith.mulf %[[T]], %[[A]] : f32
+// CHECK-NEXT: linalg.yield %[[T]], %[[P]] : f32, f32
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]#1
+func.func @rows(%x: !rows) -> !rows {
+  %s = ragged.scan %x {dim = 1, kind = "sum"} : (!rows) -> !rows
+  %y = arith.mulf %s, %x : !rows
+  return %y : !rows
+}
+
+// Also twice, of a scan of something, backwards.
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[R:.*]]:2 = linalg.generic {{.*}} attrs = {ragged.backwards = 1 : i64}
+// CHECK: math.absf
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: math.exp
+// CHECK-NEXT: arith.mulf
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]#1
+func.func @chain(%x: !rows) -> !rows {
+  %n = math.absf %x : !rows
+  %s = ragged.scan %n {dim = 1, kind = "sum", reverse} : (!rows) -> !rows
+  %e = math.exp %s : !rows
+  %y = arith.mulf %e, %x : !rows
+  return %y : !rows
+}
+
+// Scans of single elements have loops of scalars: what follows is faster by itself.
+// CHECK-LABEL: func.func @single
+// CHECK: linalg.generic
+// CHECK: arith.mulf %{{.*}} : tensor<
+func.func @single(%x: !short) -> !short {
+  %s = ragged.scan %x {dim = 1, kind = "sum"} : (!short) -> !short
+  %y = arith.mulf %s, %x : !short
+  return %y : !short
+}
+
+// But roundings are not.
+// CHECK-LABEL: func.func @rounded
+// CHECK: linalg.generic
+// CHECK: arith.addf
+// CHECK-NEXT: arith.truncf
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @rounded(%x: !short, %like: !half) -> !half {
+  %s = ragged.scan %x {dim = 1, kind = "sum"} : (!short) -> !short
+  %e = ragged.empty %like : (!half) -> !half
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s : !short) outs(%e : !half) {
+  ^bb0(%a: f32, %out: f16):
+    %0 = arith.truncf %a : f32 to f16
+    linalg.yield %0 : f16
+  } -> !half
+  return %y : !half
+}
+
+// What something else reads too is stored.
+// CHECK-LABEL: func.func @both
+// CHECK: linalg.generic
+// CHECK: arith.mulf %{{.*}} : tensor<
+func.func @both(%x: !rows) -> (!rows, !rows) {
+  %s = ragged.scan %x {dim = 1, kind = "sum"} : (!rows) -> !rows
+  %y = arith.mulf %s, %x : !rows
+  return %s, %y : !rows, !rows
+}

@@ -1,0 +1,239 @@
+// RUN: ragged-opt %s --split-input-file --vectorize-ragged-loops="isa=avx512 report=true" --canonicalize --cse | FileCheck %s
+// RUN: ragged-opt %s --split-input-file --vectorize-ragged-loops="isa=sse report=true" --canonicalize --cse | FileCheck %s --check-prefix=SSE
+
+// Rows of three elements lie side by side in three vectors. What is written of them is masked at the end only, what they
+// are folded into stays in registers.
+
+// CHECK-LABEL: func.func @powers
+// CHECK-SAME: (%[[X:.*]]: memref<?x3xf32> {llvm.noalias}, %[[TOP:.*]]: memref<3xf32> {llvm.noalias}, %[[SUM:.*]]: memref<3xf32> {llvm.noalias}, %[[Y:.*]]: memref<?x3xf32>
+// CHECK: %[[WHOLE:.*]]:3 = scf.for %[[I:.*]] = %c0 to %[[END:.*]] step %c16 iter_args
+// CHECK: memref.load %[[TOP]]
+// CHECK: %[[T:.*]] = vector.shuffle %{{.*}} [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]
+// CHECK: %[[A:.*]] = vector.load %[[X]][%[[I]], %c0]
+// CHECK: %[[D:.*]] = arith.subf %[[A]], %[[T]] : vector<16xf32>
+// CHECK: arith.addf %{{.*}}, %[[D]]
+// CHECK: vector.store %[[D]], %[[Y]][%[[I]], %c0]
+// CHECK-NOT: memref.store %{{.*}}, %[[SUM]]
+// CHECK: scf.for %{{.*}} = %[[END]] to %{{.*}} step %c16 iter_args(%{{.*}} = %[[WHOLE]]#0
+// CHECK: vector.maskedstore %[[Y]]
+// CHECK-COUNT-3: memref.store %{{.*}}, %[[SUM]]
+// CHECK-NEXT: return
+func.func @powers(%x: memref<?x3xf32> {llvm.noalias}, %top: memref<3xf32> {llvm.noalias}, %sum: memref<3xf32> {llvm.noalias}, %y: memref<?x3xf32> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c3 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x3xf32>
+      %t = memref.load %top[%k] : memref<3xf32>
+      %s = memref.load %sum[%k] : memref<3xf32>
+      %d = arith.subf %a, %t : f32
+      %r = arith.addf %s, %d fastmath<reassoc> : f32
+      memref.store %d, %y[%i, %k] : memref<?x3xf32>
+      memref.store %r, %sum[%k] : memref<3xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// What is kept of the rows so far is no sum of all of them: rows stay in their order.
+
+// CHECK-LABEL: func.func @running
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-NOT: vector
+// CHECK: return
+func.func @running(%x: memref<?x3xf32> {llvm.noalias}, %sum: memref<3xf32> {llvm.noalias}, %y: memref<?x3xf32> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c3 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x3xf32>
+      %s = memref.load %sum[%k] : memref<3xf32>
+      %r = arith.addf %s, %a fastmath<reassoc> : f32
+      memref.store %r, %y[%i, %k] : memref<?x3xf32>
+      memref.store %r, %sum[%k] : memref<3xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// A vector has an element of each of eight rows: registers are taken apart, and put together again. Each row goes from
+// column to column.
+
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: (%[[X:.*]]: memref<?x2xf64> {llvm.noalias}, %[[SUM:.*]]: memref<?xf64> {llvm.noalias}, %[[Y:.*]]: memref<?x2xf64> {llvm.noalias}, %[[N:.*]]: index)
+// CHECK: scf.for %[[I:.*]] = %c0 to %[[N]] step %c8 {
+// CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %[[I]]
+// CHECK: %[[WHOLE:.*]] = arith.cmpi sge, %[[LEFT]], %c8
+// CHECK: %[[R:.*]]:2 = scf.if %[[WHOLE]]
+// CHECK: vector.load %[[X]][%[[I]], %c0]
+// CHECK: vector.load %[[X]][%[[I]], %c8]
+// CHECK: else
+// CHECK-COUNT-2: vector.maskedload %[[X]]
+// CHECK: %[[ALL:.*]] = vector.shuffle %[[R]]#0, %[[R]]#1
+// CHECK: %[[FIRST:.*]] = vector.shuffle %[[ALL]], %{{.*}} [0, 2, 4, 6, 8, 10, 12, 14]
+// CHECK: %[[SECOND:.*]] = vector.shuffle %[[ALL]], %{{.*}} [1, 3, 5, 7, 9, 11, 13, 15]
+// CHECK: %[[BEFORE:.*]] = scf.if %[[WHOLE]]
+// CHECK: vector.load %[[SUM]][%[[I]]]
+// CHECK: %[[S:.*]] = arith.addf %[[BEFORE]], %[[FIRST]] : vector<8xf64>
+// CHECK: %[[T:.*]] = arith.addf %[[S]], %[[SECOND]] : vector<8xf64>
+// CHECK: %[[BOTH:.*]] = vector.shuffle %[[S]], %[[T]]
+// CHECK: %[[LOW:.*]] = vector.shuffle %[[BOTH]], %{{.*}} [0, 8, 1, 9, 2, 10, 3, 11]
+// CHECK: scf.if %[[WHOLE]]
+// CHECK: vector.store %[[LOW]], %[[Y]][%[[I]], %c0]
+// CHECK: vector.store %[[T]], %[[SUM]][%[[I]]]
+// CHECK: else
+// CHECK-COUNT-2: vector.maskedstore %[[Y]]
+
+// LLVM does that for registers of few rows.
+
+// SSE-LABEL: func.func @columns
+// SSE-NOT: vector.shuffle
+// SSE: return
+func.func @columns(%x: memref<?x2xf64> {llvm.noalias}, %sum: memref<?xf64> {llvm.noalias}, %y: memref<?x2xf64> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c2 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x2xf64>
+      %s = memref.load %sum[%i] : memref<?xf64>
+      %r = arith.addf %s, %a fastmath<reassoc> : f64
+      memref.store %r, %y[%i, %k] : memref<?x2xf64>
+      memref.store %r, %sum[%i] : memref<?xf64>
+    }
+  }
+  return
+}
+
+// -----
+
+// Where there are many ops, they are in a loop over the columns, which are in memory.
+
+// CHECK-LABEL: func.func @many_ops
+// CHECK-SAME: (%[[X:.*]]: memref<?x12xf64> {llvm.noalias}, %[[SUM:.*]]: memref<?xf64>
+// CHECK: %[[ROOM:.*]] = memref.alloca() {alignment = 64 : i64} : memref<12x8xf64>
+// CHECK: scf.for %[[I:.*]] = %c0 to %{{.*}} step %c8
+// CHECK-COUNT-12: vector.store %{{.*}}, %[[ROOM]]
+// CHECK: %[[S:.*]] = scf.for %[[K:.*]] = %c0 to %c12 step %c1 iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (vector<8xf64>)
+// CHECK: %[[A:.*]] = vector.load %[[ROOM]][%[[K]], %c0]
+// CHECK: %[[T:.*]] = arith.addf %[[SO_FAR]], %[[G:.*]] : vector<8xf64>
+// CHECK-NEXT: vector.store %[[G]], %[[ROOM]][%[[K]], %c0]
+// CHECK-NEXT: scf.yield %[[T]]
+// CHECK-COUNT-12: vector.load %[[ROOM]]
+// CHECK: vector.store %{{.*}}, %[[X]][%[[I]], %c88]
+// CHECK: vector.store %[[S]], %[[SUM]][%[[I]]]
+func.func @many_ops(%x: memref<?x12xf64> {llvm.noalias}, %sum: memref<?xf64> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c12 = arith.constant 12 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c12 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x12xf64>
+      %s = memref.load %sum[%i] : memref<?xf64>
+      %b = arith.mulf %a, %a : f64
+      %c = arith.mulf %b, %a : f64
+      %d = arith.mulf %c, %a : f64
+      %e = arith.mulf %d, %a : f64
+      %f = arith.mulf %e, %a : f64
+      %g = arith.mulf %f, %a : f64
+      %r = arith.addf %s, %g fastmath<reassoc> : f64
+      memref.store %g, %x[%i, %k] : memref<?x12xf64>
+      memref.store %r, %sum[%i] : memref<?xf64>
+    }
+  }
+  return
+}
+
+// -----
+
+// Registers are not taken apart by large prime factors: a row has a vector of its own.
+
+// CHECK-LABEL: func.func @primes
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {
+// CHECK-NEXT: vector.constant_mask [11] : vector<16xi1>
+func.func @primes(%x: memref<?x11xf64> {llvm.noalias}, %sum: memref<?xf64> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c11 = arith.constant 11 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c11 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x11xf64>
+      %s = memref.load %sum[%i] : memref<?xf64>
+      %r = arith.addf %s, %a fastmath<reassoc> : f64
+      memref.store %r, %sum[%i] : memref<?xf64>
+    }
+  }
+  return
+}
+
+// -----
+
+// Processors choose between lanes of integers.
+
+// CHECK-LABEL: func.func @choice
+// CHECK: arith.select %{{.*}} : vector<64xi1>, vector<64xi16>
+// CHECK-NOT: vector<64xi1>, vector<64xbf16>
+// CHECK: return
+func.func @choice(%p: memref<?xi1> {llvm.noalias}, %x: memref<?xbf16> {llvm.noalias}, %y: memref<?xbf16> {llvm.noalias}, %n: index, %z: bf16) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %c = memref.load %p[%i] : memref<?xi1>
+    %a = memref.load %x[%i] : memref<?xbf16>
+    %b = arith.select %c, %a, %z : bf16
+    memref.store %b, %y[%i] : memref<?xbf16>
+  }
+  return
+}
+
+// -----
+
+// A vector has no more lanes than a mask has bits.
+
+// CHECK-LABEL: func.func @bytes
+// CHECK: scf.for %{{.*}} step %c64 iter_args(%{{.*}}) -> (vector<64xi8>)
+func.func @bytes(%x: memref<?xi8> {llvm.noalias}, %out: memref<1xi8> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xi8>
+    %b = memref.load %out[%c0] : memref<1xi8>
+    %s = arith.maxsi %b, %a : i8
+    memref.store %s, %out[%c0] : memref<1xi8>
+  }
+  return
+}
+
+// -----
+
+// Without masks the rows that are left are done as they were, in the same order.
+
+// SSE-LABEL: func.func @longer
+// SSE-SAME: (%[[X:.*]]: memref<?x8xf32> {llvm.noalias}, %[[SUM:.*]]: memref<?xf32> {llvm.noalias}, %{{.*}}: memref<?x8xf32> {llvm.noalias}, %[[N:.*]]: index)
+// SSE: %[[END:.*]] = arith.andi %{{.*}}, %c-4
+// SSE: scf.for %{{.*}} = %c0 to %[[END]] step %c4
+// SSE-NOT: masked
+// SSE: scf.for %[[I:.*]] = %[[END]] to %[[N]] step %c1
+// SSE: arith.addf %{{.*}}, %{{[0-9]+}} : f32
+func.func @longer(%x: memref<?x8xf32> {llvm.noalias}, %sum: memref<?xf32> {llvm.noalias}, %y: memref<?x8xf32> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c8 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x8xf32>
+      %s = memref.load %sum[%i] : memref<?xf32>
+      %r = arith.addf %s, %a fastmath<reassoc> : f32
+      memref.store %r, %y[%i, %k] : memref<?x8xf32>
+      memref.store %r, %sum[%i] : memref<?xf32>
+    }
+  }
+  return
+}
