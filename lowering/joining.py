@@ -18,9 +18,8 @@ from ragged_dialect.lowering.views import outer_count
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import storage_type, vector_type
 
-
 _INTERLEAVED = 16
-"""Columns that one loop makes rows of: LLVM unrolls it over so many, of more it would look for the one that it reads."""
+"""Columns that one loop makes rows of: LLVM unrolls it over so many; of more it would look for the one to be read."""
 
 
 def concat_plain(ctx: Lowering, operands: list[Parts], dim: int, shape: RaggedShape) -> Parts:

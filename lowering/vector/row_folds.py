@@ -13,6 +13,7 @@ from ragged_dialect.ir.match import constant_int, defining_op
 from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner, width
+from ragged_dialect.lowering.vector.columns import joined
 from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_lanes, full, lanes_type, splat
 from ragged_dialect.lowering.vector.machine import Registers
 
@@ -345,11 +346,8 @@ def _numbers(numbers: list[int]) -> ir.Value:
 def _row_of(combiner: Combiner, parts: list[ir.Value], columns: int) -> ir.Value:
     """Rows side by side in some vectors folded as a tree, halves with each other, into one, in the first lanes of a
     power of two."""
-    count = len(parts) * parts[0].type.shape[0]
-    while len(parts) > 1:
-        pairs = [(parts[n], parts[min(n + 1, len(parts) - 1)]) for n in range(0, len(parts), 2)]
-        parts = [vector.shuffle(a, b, list(range(2 * a.type.shape[0]))) for a, b in pairs]
-    rows = parts[0]
+    rows = joined(parts)
+    count = rows.type.shape[0]
     while count > columns:
         count //= 2
         lanes = 1 << (count - 1).bit_length()

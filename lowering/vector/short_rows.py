@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
@@ -11,6 +12,7 @@ from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.ir.match import constant_int, defining_op, entry_of
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_vector_form, width
+from ragged_dialect.lowering.vector.columns import columns_of, largest_factor, rows_of
 from ragged_dialect.lowering.vector.emit import SHORTEST, first_lanes, full, lanes_type, of_lanes, splat
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 
@@ -30,10 +32,10 @@ _UNROLLED = 128
 
 @dataclass(frozen=True)
 class Place:
-    """What a load reads or a store writes of a row: `by_row` elements next to those of other rows, by column one of the
-    elements of the row, which lie next to each other, or `same` for all rows."""
+    """What a load reads or a store writes: an element of a `row`, next to those of other rows; one of a `column` of the
+    rows, which lie one after the other; or the `same` for all rows."""
 
-    kind: str
+    kind: Literal["row", "column", "same"]
     buffer: ir.Value
     indices: tuple[ir.Value, ...]
 
@@ -62,7 +64,7 @@ class ShortRows:
         low, high, step = (constant_int(x) for x in list(ops[0].operands)[:3])
         if low != 0 or step != 1 or high is None or not 1 < high <= _LONGEST or ops[0].results:
             return None
-        if _largest_factor(high) > _LARGEST_FACTOR:
+        if largest_factor(high) > _LARGEST_FACTOR:
             return None
         made = ShortRows(loop, ops[0], high, {})
         try:
@@ -267,10 +269,10 @@ class _Tile:
             return found
 
         count = self.rows.columns if place.kind == "column" else 1
-        return _columns(self._by_need(load, [type_] * count))
+        return columns_of(self._by_need(load, [type_] * count))
 
     def _store(self, place: Place, values: list[ir.Value]) -> None:
-        rows = _rows(values)
+        rows = rows_of(values)
 
         def store(masked: bool) -> list[ir.Value]:
             for (at, mask), value in zip(self._registers(place, masked), rows, strict=True):
@@ -332,58 +334,3 @@ class _InMemory:
             self.rows[place] = value
         else:
             vector.store(value, self.room[place], self.at)
-
-
-# Rows and columns ---------------------------------------------------------------------------------
-
-
-def _columns(registers: list[ir.Value]) -> list[ir.Value]:
-    """The columns of rows that lie one after the other in as many registers as there are columns: every `p`th element
-    of each `p` registers, for the prime factors of that number."""
-    p = _factor(len(registers))
-    if p == 1:
-        return registers
-    lanes = registers[0].type.shape[0]
-    groups = [_joined(registers[k : k + p]) for k in range(0, len(registers), p)]
-    parts = [_columns([_picked(x, range(j, p * lanes, p)) for x in groups]) for j in range(p)]
-    return [parts[k % p][k // p] for k in range(len(registers))]
-
-
-def _rows(columns: list[ir.Value]) -> list[ir.Value]:
-    """The inverse: registers in which rows lie one after the other."""
-    p = _factor(len(columns))
-    if p == 1:
-        return columns
-    lanes = columns[0].type.shape[0]
-    parts = [_rows(columns[j::p]) for j in range(p)]
-    found: list[ir.Value] = []
-    for group in zip(*parts, strict=True):
-        joined = _joined(group)
-        for k in range(p):
-            found.append(_picked(joined, [n % p * lanes + n // p for n in range(k * lanes, (k + 1) * lanes)]))
-    return found
-
-
-def _factor(count: int) -> int:
-    """The least prime factor of a number, 1 of 1."""
-    return next((p for p in range(2, count + 1) if count % p == 0), 1)
-
-
-def _largest_factor(count: int) -> int:
-    least = _factor(count)
-    return max(least, _largest_factor(count // least)) if count > 1 else 1
-
-
-def _joined(parts: Sequence[ir.Value]) -> ir.Value:
-    """The lanes of some vectors one after the other."""
-    found, *others = parts
-    for other in others:
-        count, more = found.type.shape[0], other.type.shape[0]
-        if more < count:  # operands of a shuffle have one type as vectors of LLVM
-            other = vector.shuffle(other, other, [min(k, more - 1) for k in range(count)])
-        found = vector.shuffle(found, other, list(range(count + more)))
-    return found
-
-
-def _picked(lanes: ir.Value, numbers: Sequence[int]) -> ir.Value:
-    return vector.shuffle(lanes, lanes, list(numbers))
