@@ -195,6 +195,28 @@ func.func @choice(%p: memref<?xi1> {llvm.noalias}, %x: memref<?xbf16> {llvm.noal
 
 // -----
 
+// Integers are divided as floats that hold them.
+
+// CHECK-LABEL: func.func @divisions
+// CHECK: %[[A:.*]] = arith.sitofp %[[X:.*]] : vector<64xi32> to vector<64xf64>
+// CHECK: %[[B:.*]] = arith.sitofp %[[Y:.*]] : vector<64xi32> to vector<64xf64>
+// CHECK: %[[F:.*]] = arith.divf %[[A]], %[[B]] : vector<64xf64>
+// CHECK: %[[Q:.*]] = arith.fptosi %[[F]] : vector<64xf64> to vector<64xi32>
+// CHECK: %[[P:.*]] = arith.muli %[[Q]], %[[Y]]
+// CHECK: arith.subi %[[X]], %[[P]]
+func.func @divisions(%x: memref<?xi32> {llvm.noalias}, %y: memref<?xi32> {llvm.noalias}, %d: i32, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xi32>
+    %r = arith.remsi %a, %d : i32
+    memref.store %r, %y[%i] : memref<?xi32>
+  }
+  return
+}
+
+// -----
+
 // A vector has no more lanes than a mask has bits.
 
 // CHECK-LABEL: func.func @bytes

@@ -28,6 +28,8 @@ _CHEAP = 3
 """Instructions for a register up to which three registers more are less than a branch that is guessed wrongly: with it
 lists of 1 to 16 take 2 ns more each for sums on a Zen 5 core, as long for maxima, those of 5 a third of the time."""
 
+_DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui"))
+
 SHORTEST = 8
 """Iterations of loops whose count is static below which LLVM unrolls them."""
 
@@ -333,8 +335,20 @@ def of_lanes(op: ir.Operation, operands: list[ir.Value], lanes: int) -> ir.Value
     result = op.results[0].type
     if op.name == "arith.select" and isinstance(result, ir.BF16Type):
         return _select_bits(*operands)
+    if op.name in _DIVISIONS and isinstance(result, ir.IntegerType) and 8 <= result.width <= 32:
+        return _by_floats(op.name, *operands)
     attributes = copy_attributes(op)
     return ir.Operation.create(op.name, [lanes_type(lanes, result)], operands, attributes).result
+
+
+def _by_floats(name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    """A quotient of integers, or what is left of it, by floats that hold them: their quotient is nearer to the exact one
+    than that is to the next integer. LLVM takes vectors of integers apart to divide them (1.4 ns a lane)."""
+    kind = ir.F32Type.get() if a.type.element_type.width <= 16 else ir.F64Type.get()
+    widen, narrow = (arith.sitofp, arith.fptosi) if name.endswith("si") else (arith.uitofp, arith.fptoui)
+    floats = lanes_type(a.type.shape[0], kind)
+    quotient = narrow(a.type, arith.divf(widen(floats, a), widen(floats, b)))
+    return quotient if name.startswith("arith.div") else arith.subi(a, arith.muli(quotient, b))
 
 
 def _select_bits(condition: ir.Value, true: ir.Value, false: ir.Value) -> ir.Value:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cpu_features import mask
 from support.targets import Compile
 
+import ragged_dialect as rg
 from ragged_dialect.reference import run
 
 SIGNED = ("divsi", "ceildivsi", "floordivsi", "remsi")
@@ -51,6 +53,27 @@ def test_tensors(name: str, dtype: str, compile: Compile) -> None:
     expected = [quotient(name, int(x), int(y), a.dtype.itemsize * 8) for x, y in zip(a, b, strict=True)]
     assert compile(text)((a, OFFSETS), (b, OFFSETS))[0].tolist() == expected
     assert run(text, "f", [(a, OFFSETS), (b, OFFSETS)])[0][0].tolist() == expected
+
+
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+@pytest.mark.sampled(4)
+def test_vectors(dtype: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many pairs, next to multiples and to the ends of the range, as NumPy divides them."""
+    info, draw = np.iinfo(dtype), np.random.default_rng(0)
+    ends = np.array([info.min, info.min + 1, -2, -1, 0, 1, 2, info.max // 2, info.max - 1, info.max], dtype)
+    small = draw.integers(1, int(info.max**0.5), (2, 300)).astype(dtype)
+    parts = [(np.repeat(ends, len(ends)), np.tile(ends, len(ends)))]
+    parts += [(small[0] * small[1] + np.int8(k), small[1]) for k in (-1, 0, 1)]
+    parts.append(tuple(draw.integers(info.min, info.max, (2, 2000), dtype, endpoint=True)))
+    a, b = (np.concatenate(side) for side in zip(*parts, strict=True))
+    mask(level, monkeypatch)
+    f = rg.jit(lambda x, y: (x // y, x % y, np.fmod(x, y), x // 3, x % -7))
+    lengths = [len(a) - 5, 0, 5]
+    with np.errstate(divide="ignore", over="ignore"):
+        wanted = (a // b, a % b, np.fmod(a, b), a // 3, a % -7)
+    for got, want in zip(f(rg.from_lengths(a, lengths), rg.from_lengths(b, lengths)), wanted, strict=True):
+        np.testing.assert_array_equal(got.values, want)
 
 
 @pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED])
