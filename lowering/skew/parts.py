@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
@@ -15,7 +15,11 @@ from ragged_dialect.lowering.buffers import allocate, extent, inner_size, plain_
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.partial_reductions import allocated, combine, part, starts
+from ragged_dialect.lowering.program_runtime import thread_count
 from ragged_dialect.lowering.skew.rows import is_along
+
+_AT_ONCE = 8
+"""Parts of a scan that a thread reduces before it scans them: 131,072 elements, half of an L2 cache of 1 MB."""
 
 
 @dataclass(frozen=True)
@@ -62,20 +66,33 @@ class Parts:
         return Parts(op, loop, combiners, runs) if combiners else None
 
     def share(self, length: ir.Value, elements: int) -> None:
-        """Replace the op by one for each part of the rows, and one that combines what is left of them. A scan is done
-        after that, part by part, each from what is left of those before it."""
+        """Replace the op by one for each part of the rows, and one that combines what is left of them."""
         rows = self.rows_of(elements)
         with ir.InsertionPoint(self.op), self.op.location:
             tiles = build.ceildiv(length, rows)
-            rooms = self.rooms(tiles)
-            self.each(tiles, rows, length, rooms)
             if self.runs:
-                for number, combiner in self.combiners.items():
-                    starts(combiner, rooms[number], self.op.operands[number])
-                self.each(tiles, rows, length, rooms, scan=True)
+                self._scan(tiles, rows, length)
             else:
+                rooms = self.rooms(tiles)
+                self.each(tiles, rows, length, rooms)
                 self.combine(rooms)
         self.op.erase()
+
+    def _scan(self, tiles: ir.Value, rows: int, length: ir.Value) -> None:
+        """A scan part by part, each from what is left of those before it, which are reduced first: as many parts at a
+        time as the caches of the threads hold, so that rows come from memory once."""
+        most = build.value(build.minimum(build.mul(thread_count(self.op), _AT_ONCE), tiles))
+        rooms = self.rooms(most)
+        loop = scf.ForOp(build.value(0), tiles, most)
+        with ir.InsertionPoint(loop.body):
+            first = loop.induction_variable
+            count = build.minimum(most, build.sub(tiles, first))
+            held = {number: range_view(room, 0, 0, count) for number, room in rooms.items()}
+            self.each(count, rows, length, held, first=first)
+            for number, combiner in self.combiners.items():
+                starts(combiner, held[number], self.op.operands[number])
+            self.each(count, rows, length, held, first=first, scan=True)
+            scf.yield_([])
 
     def rows_of(self, elements: int) -> int:
         """Rows of a part, which has so many elements of the widest operand."""
@@ -132,15 +149,15 @@ class Parts:
         return cut_rows(self.op, self.loop, low, size)
 
     def each(
-        self, tiles: Mixed, rows: int, length: ir.Value, rooms: dict[int, ir.Value], *, scan: bool = False,
-        then: Callable[[ir.Value, Mixed, Mixed], None] | None = None,
+        self, tiles: Mixed, rows: int, length: ir.Value, rooms: dict[int, ir.Value], *, first: Mixed = 0,
+        scan: bool = False, then: Callable[[ir.Value, Mixed, Mixed], None] | None = None,
     ) -> None:  # fmt: skip
-        """A forall over parts of rows, which does `then` something with each: its number, its first row and how many it
-        has."""
+        """A forall over parts of rows from one on, which does `then` something with each: its number, its first row and
+        how many it has."""
         forall = forall_over(tiles)
         with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
             tile = forall.regions[0].blocks[0].arguments[0]
-            low = build.mul(tile, rows)
+            low = build.mul(build.add(tile, first), rows)
             size = build.minimum(rows, build.sub(length, low))
             self.one(tile, low, self.cut(low, size), rooms, scan=scan)
             if then is not None:

@@ -342,8 +342,8 @@ def of_lanes(op: ir.Operation, operands: list[ir.Value], lanes: int) -> ir.Value
 
 
 def _by_floats(name: str, a: ir.Value, b: ir.Value) -> ir.Value:
-    """A quotient of integers, or what is left of it, by floats that hold them: their quotient is nearer to the exact one
-    than that is to the next integer. LLVM takes vectors of integers apart to divide them (1.4 ns a lane)."""
+    """A quotient of integers, or what is left of it, by floats that hold them: theirs is nearer to the exact one than
+    that is to the next integer. LLVM takes vectors of integers apart to divide them (1.4 ns a lane)."""
     kind = ir.F32Type.get() if a.type.element_type.width <= 16 else ir.F64Type.get()
     widen, narrow = (arith.sitofp, arith.fptosi) if name.endswith("si") else (arith.uitofp, arith.fptoui)
     floats = lanes_type(a.type.shape[0], kind)
