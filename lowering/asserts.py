@@ -11,8 +11,19 @@ from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.check_conditions import evaluate
 from ragged_dialect.lowering.validity import require_own_names
+from ragged_dialect.passes.base import PassFailure
 
 Statement: TypeAlias = "tuple[ir.Value | int | str | None, ...]"
+
+
+AROUND = ("func.call", "scf.if", "scf.for", "scf.while")
+"""The ops in whose regions, or in whose callees, a check may be."""
+
+
+def require_around(op: ir.Operation) -> None:
+    """PassFailure at an op around a check that no status, and no report, comes out of."""
+    if op.name not in AROUND:
+        raise PassFailure(op, f"expected checks in {', '.join(AROUND)} only, got one in '{op.name}'")
 
 
 def settle(module: ir.Operation) -> None:
@@ -28,6 +39,11 @@ def settle(module: ir.Operation) -> None:
                 condition = arith.index_castui(build.index_type(), op.operands[0])
                 builders.assert_valid([condition], "holds", f"cf.assert: {op.attributes['msg'].value}", 0)
         op.erase()
+    for op in find_ops(module, "ragged.assert_valid"):
+        around = enclosing(op)
+        while around.name != "func.func":
+            require_around(around)
+            around = enclosing(around)
 
 
 def factor_of(op: ir.Operation) -> int | None:

@@ -9,9 +9,9 @@ from typing import ClassVar
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, shapes
 from ragged_dialect.ir.match import is_number
-from ragged_dialect.lowering.asserts import Statement, description, record_of, settle, statement
+from ragged_dialect.lowering.asserts import Statement, description, record_of, require_around, settle, statement
 from ragged_dialect.lowering.validity import require_dense
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.runtime.status import STATUS_ENTRIES
 from ragged_dialect.types import is_tensor
 
@@ -313,9 +313,7 @@ _LOWERED: dict[str, Callable[[_State, ir.Operation], list[ir.Value]]] = {
 
 
 def _lowered(op: ir.Operation) -> Callable[[_State, ir.Operation], list[ir.Value]]:
-    if op.name not in _LOWERED:
-        names = ", ".join(_LOWERED)
-        raise PassFailure(op, f"expected checks in {names} only, got one in '{op.name}'")
+    require_around(op)
     return _LOWERED[op.name]
 
 

@@ -45,6 +45,19 @@ func.func private @ragged_report(i32) -> i32
 
 // -----
 
+// What is in a parallel loop becomes a kernel, which calls nothing.
+func.func @parallel(%i: index, %n: index, %c: i1) {
+  // expected-error@below {{expected checks in func.call, scf.if, scf.for, scf.while only, got one in 'scf.forall'}}
+  scf.forall (%k) in (%n) {
+    scf.if %c {
+      ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
+    }
+  }
+  return
+}
+
+// -----
+
 // No pass sees functions of a module in a module.
 func.func private @outer()
 
