@@ -178,10 +178,11 @@ def _erase_argument_of(erase: Callable[[ir.Block, int], None]) -> Callable[[ir.B
 
 
 def _emit_error_of(emit: Callable[[ir.Location, str], None]) -> Callable[[ir.Location, str], None]:
-    """The bindings take no text that UTF-8 does not have, as of exceptions of plug-ins about names of files."""
+    """The bindings take no text that UTF-8 does not have, as of exceptions of plug-ins about names of files, and
+    end one at a NUL, as strings of programs may have."""
 
     def emit_error(self: ir.Location, message: str) -> None:
-        emit(self, message.encode(errors="backslashreplace").decode())
+        emit(self, message.encode(errors="backslashreplace").decode().replace("\0", r"\00"))
 
     return emit_error
 

@@ -38,3 +38,12 @@ func.func @elements(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
   %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf64, #ragged.layout<"dr">>
   return
 }
+
+// -----
+
+// A NUL does not end the text of an error.
+func.func @nul(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{'ragged.scan' op expected kind among sum, prod, max, min, got 'su\00m'}}
+  %0 = ragged.scan %x {dim = 1, kind = "su\00m"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  return
+}
