@@ -105,3 +105,15 @@ func.func @large(%q: !large) -> !large {
   %o, %lse = ragged.attention %q, %q, %q {scale = 1.0} : (!large, !large, !large) -> (!large, !lse)
   return %o : !large
 }
+
+// Without heads there is nothing to share among keys.
+!none = tensor<3x?x0x32xf16, #ragged.layout<"dr|d|d">>
+!none_lse = tensor<3x?x0xf32, #ragged.layout<"dr|d">>
+
+// CORES-LABEL: func.func @no_heads
+// CORES-NOT: ragged.attention
+// CORES: linalg.softmax
+func.func @no_heads(%q: !none) -> !none {
+  %o, %lse = ragged.attention %q, %q, %q {scale = 1.0} : (!none, !none, !none) -> (!none, !none_lse)
+  return %o : !none
+}
