@@ -8,15 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import locate
-from ragged_dialect.lowering.external_calls import module_of
 from ragged_dialect.lowering.memory_runtime import ALLOCATE, CALL, FAIL, FREE, LIBRARY_MEMORY, MEMORY_RUNTIME, REQUIRE
 from ragged_dialect.lowering.skew.runtime import REFUSE, SKEW
 from ragged_dialect.lowering.thread_pool import SHARE, THREAD_POOL
-
-THREADS = "ragged_thread_count"
-"""`() -> i64`: the threads that a program may run on. A program has it for itself (`thread-ragged-kernels`)."""
 
 SHARE_DECLARATION = f"llvm.func @{SHARE}(!llvm.ptr, !llvm.ptr, i64, i64, i64, i64)\n"
 _DECLARATIONS = f"""
@@ -47,24 +42,14 @@ def declare(module: ir.Operation) -> None:
             module.regions[0].blocks[0].append(declaration.operation.detach_from_parent())
 
 
-def thread_count(at: ir.Operation) -> ir.Value:
-    """The threads that the program of an op may run on, as an index, at the insertion point."""
-    module = module_of(at)
-    if THREADS not in ir.SymbolTable(module):
-        made = ir.Module.parse(f"llvm.func @{THREADS}() -> i64")
-        locate(made.operation, module.location)
-        module.regions[0].blocks[0].append(made.body.operations[0].operation.detach_from_parent())
-    return build.to_index(call(THREADS, [], [build.i64()]).result)
-
-
-def call(name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] = ()) -> ir.Operation:
-    """Call a function of the LLVM dialect, at the insertion point."""
+def call(name: str, operands: Sequence[ir.Value]) -> None:
+    """Call what gives nothing back, at the insertion point."""
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(name),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
         "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
     }
-    return ir.Operation.create("llvm.call", list(results), list(operands), attributes)
+    ir.Operation.create("llvm.call", operands=list(operands), attributes=attributes)
 
 
 def add_runtime(module: ir.Module) -> None:

@@ -16,7 +16,7 @@ from ragged_dialect.iteration import KERNEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.llvm_text import constants, fields
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
-from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, THREADS, declare
+from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare
 from ragged_dialect.lowering.thread_pool import SHARE
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -30,11 +30,6 @@ llvm.func @ragged_set_threads(%n: i64) {{
   %p = llvm.mlir.addressof @ragged_threads : !llvm.ptr
   llvm.store %n, %p : i64, !llvm.ptr
   llvm.return
-}}
-llvm.func internal @{THREADS}() -> i64 {{
-  %p = llvm.mlir.addressof @ragged_threads : !llvm.ptr
-  %n = llvm.load %p : !llvm.ptr -> i64
-  llvm.return %n : i64
 }}
 llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64) {{
   {constants(zero=0, one=1)}
@@ -54,7 +49,7 @@ llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %
   llvm.return
 }}
 """
-_DEFINED = ("ragged_threads", "ragged_set_threads", "ragged_parallel_for", THREADS)
+_DEFINED = ("ragged_threads", "ragged_set_threads", "ragged_parallel_for")
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,7 @@ class ThreadRaggedKernels(RaggedPass):
             for f in body.operations
             if f.operation.name == "llvm.func" and KERNEL in f.operation.attributes
         }
-        if not kernels and THREADS not in ir.SymbolTable(op):
+        if not kernels:
             return
         tiles = {name: Mapping.of(kernel).tile or 0 for name, kernel in kernels.items()}
         for kernel in kernels.values():
@@ -99,8 +94,6 @@ class ThreadRaggedKernels(RaggedPass):
         made = ir.Module.parse(SHARE_DECLARATION + declared + "\n".join(texts))
         declare(op)
         table, known = ir.SymbolTable(made.operation), ir.SymbolTable(op)
-        if THREADS in known and not len(known[THREADS].regions[0].blocks):  # declared, to be defined here
-            known.erase(known[THREADS])
         for name in (*kernels, SHARE, *(name for name in _DEFINED if name in known)):
             table[name].operation.erase()
         locate(made.operation, op.location)

