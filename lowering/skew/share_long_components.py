@@ -48,12 +48,12 @@ class ShareLongComponents(RaggedPass):
 
     Maps become loops over chunks of rows, which threads share, in `convert-ragged-forall-to-loops`. Scans are done part
     by part, each from what the parts before it come to, after these have been reduced, as many as a cache holds at a
-    time. Squares of differences from a mean, as a variance has, are added up with the rows that the mean is of (`squares.py`), and exponentials of
-    differences from a maximum, as a softmax has, are made with the rows that it is of (`exponentials.py`). Which
-    components are long depends on the data alone, so results do not depend on the number of threads: those that have
-    more than one row in 16 of all, and more than `elements` of the widest of their buffers. Foralls stay as they are
-    whose body has loops or branches of its own, or a reduction whose parts cannot be combined, and those whose lengths
-    do not come from offsets.
+    time. Squares of differences from a mean, as a variance has, are added up with the rows that the mean is of
+    (`squares.py`), and exponentials of differences from a maximum, as a softmax has, are made with the rows that it is
+    of (`exponentials.py`). Which components are long depends on the data alone, so results do not depend on the number
+    of threads: those that have more than one row in 16 of all, and more than `elements` of the widest of their buffers.
+    Foralls stay as they are whose body has loops or branches of its own, or a reduction whose parts cannot be combined,
+    and those whose lengths do not come from offsets.
 
     With `refuse` programs stay small: a call ends before a forall that has a long component (`ragged_refuse_skew`), and
     who made it compiles the program that shares them; the attribute `ragged.refuses_skew` of the module says so.
