@@ -114,6 +114,34 @@ func.func @columns(%x: memref<?x2xf64> {llvm.noalias}, %sum: memref<?xf64> {llvm
 
 // -----
 
+// Lanes of bf16 are moved as integers.
+
+// CHECK-LABEL: func.func @short_floats
+// CHECK: vector.load %{{.*}} : memref<?x2xbf16>, vector<16xbf16>
+// CHECK: arith.bitcast %{{.*}} : vector<16xbf16> to vector<16xi16>
+// CHECK: vector.shuffle {{.*}} : vector<16xi16>, vector<16xi16>
+// CHECK-NOT: vector.shuffle {{.*}}bf16
+// CHECK: return
+func.func @short_floats(%x: memref<?x2xbf16> {llvm.noalias}, %sum: memref<?xf32> {llvm.noalias}, %y: memref<?x2xbf16> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c2 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x2xbf16>
+      %s = memref.load %sum[%i] : memref<?xf32>
+      %w = arith.extf %a : bf16 to f32
+      %r = arith.addf %s, %w fastmath<reassoc> : f32
+      %b = arith.truncf %r : f32 to bf16
+      memref.store %b, %y[%i, %k] : memref<?x2xbf16>
+      memref.store %r, %sum[%i] : memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
 // Where there are many ops, they are in a loop over the columns, which are in memory.
 
 // CHECK-LABEL: func.func @many_ops

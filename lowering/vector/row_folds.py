@@ -13,7 +13,7 @@ from ragged_dialect.ir.match import constant_int, defining_op
 from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner, width
-from ragged_dialect.lowering.vector.columns import joined
+from ragged_dialect.lowering.vector.columns import joined, picked
 from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_lanes, full, lanes_type, splat
 from ragged_dialect.lowering.vector.machine import Registers
 
@@ -292,7 +292,7 @@ class _Rows(_Row):
             fold.body.index: _numbers([column for _, column in places]),
         }
         for op, found in same.items():
-            self.loaded[op] = vector.shuffle(found, found, [column for _, column in places])
+            self.loaded[op] = picked(found, [column for _, column in places])
 
     def prepare(self) -> None:
         """Make what differs from row to row, which is in a vector."""
@@ -353,7 +353,7 @@ def _row_of(combiner: Combiner, parts: list[ir.Value], columns: int) -> ir.Value
         lanes = 1 << (count - 1).bit_length()
         first = build.lanes_of(rows, 0, lanes)
         last = rows.type.shape[0] - 1
-        second = vector.shuffle(rows, rows, [min(count + lane, last) for lane in range(lanes)])
+        second = picked(rows, [min(count + lane, last) for lane in range(lanes)])
         rows = combiner.apply(second, first)
     return rows
 

@@ -63,10 +63,10 @@ def _softmax(x: Tensor, dims: frozenset[int]) -> Tensor:
 
     def body(given: list[ir.Value]) -> ir.Value:
         shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, high.dtype), given[1])
-        found = elements.create("arith.divf", elements.create("math.exp", shifted), given[2])
+        found = elements.create("arith.mulf", elements.create("math.exp", shifted), given[2])
         return elements.convert(found, high.dtype, x.dtype)
 
-    return _with_reduced(x, dims, [high, sums], x.dtype, body)
+    return _with_reduced(x, dims, [high, UFUNCS["reciprocal"](sums)], x.dtype, body)
 
 
 def _named_softmax(x: Tensor, dim: int) -> Tensor:
