@@ -245,6 +245,32 @@ func.func @divisions(%x: memref<?xi32> {llvm.noalias}, %y: memref<?xi32> {llvm.n
 
 // -----
 
+// Those of 64 bits twice, what the first quotient leaves again, where the processor converts them.
+
+// CHECK-LABEL: func.func @long_divisions
+// CHECK: %[[I:.*]] = arith.divf %{{.*}}, %{{.*}} : vector<32xf64>
+// CHECK: %[[Q:.*]] = arith.fptosi %{{.*}} : vector<32xf64> to vector<32xi64>
+// CHECK: %[[P:.*]] = arith.muli %[[Q]], %{{.*}} : vector<32xi64>
+// CHECK: %[[L:.*]] = arith.subi %{{.*}}, %[[P]] : vector<32xi64>
+// CHECK: arith.sitofp %[[L]] : vector<32xi64> to vector<32xf64>
+// CHECK-NOT: arith.divsi
+// CHECK: return
+
+// SSE-LABEL: func.func @long_divisions
+// SSE: arith.divsi %{{.*}} : vector<8xi64>
+func.func @long_divisions(%x: memref<?xi64> {llvm.noalias}, %y: memref<?xi64> {llvm.noalias}, %d: i64, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xi64>
+    %r = arith.divsi %a, %d : i64
+    memref.store %r, %y[%i] : memref<?xi64>
+  }
+  return
+}
+
+// -----
+
 // A vector has no more lanes than a mask has bits.
 
 // CHECK-LABEL: func.func @bytes

@@ -11,6 +11,7 @@ from ragged_dialect.lowering.attributes import GUARD
 from ragged_dialect.lowering.buffers import is_own, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.vector.machine import Registers
 
 _ROUNDED = frozenset({"arith.addf", "arith.mulf"})
 _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign", "floor", "fma", "sqrt", "trunc"))
@@ -70,7 +71,7 @@ class Body:
     """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, what
     they fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop,
     `bytes` the widths of elements in memory, `wide` those in registers. It only `reads` where it stores nothing, or all
-    rows to one place."""
+    rows to one place. `registers` are those that it becomes one of."""
 
     loop: ir.Operation
     run: Run | None = None
@@ -80,6 +81,7 @@ class Body:
     bytes: set[int] = field(default_factory=set[int])
     wide: set[int] = field(default_factory=set[int])
     reads: bool = False
+    registers: Registers | None = None
 
     @property
     def block(self) -> ir.Block:

@@ -13,6 +13,7 @@ from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math_library import call_masked
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of, width
+from ragged_dialect.lowering.vector.divisions import divided, has_floats
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 
 _AHEAD = 8192
@@ -28,8 +29,6 @@ _CHEAP = 3
 """Instructions for a register up to which three registers more are less than a branch that is guessed wrongly: with it
 lists of 1 to 16 take 2 ns more each for sums on a Zen 5 core, as long for maxima, those of 5 a third of the time."""
 
-_DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui"))
-
 SHORTEST = 8
 """Iterations of loops whose count is static below which LLVM unrolls them."""
 
@@ -38,6 +37,7 @@ def vectorize(body: Body, registers: Registers) -> bool:
     """Replace a loop by one of vectors, with a mask at its end, or with the loop itself after it; whether it is long
     enough for that. Stores are not masked before what is left for the end, which has a register at a time: masked ones
     take ten cycles and more on some processors (AMD's)."""
+    body.registers = registers
     if body.run is not None:
         return _pack(body, body.run, registers)
     low, high = body.loop.operands[0], body.loop.operands[1]
@@ -184,7 +184,7 @@ class Step:
 
     def compute(self, op: ir.Operation) -> None:
         """Make an op on vectors."""
-        self.known[op.results[0]] = of_lanes(op, [self.vector(x) for x in op.operands], self.lanes)
+        self.known[op.results[0]] = of_lanes(op, [self.vector(x) for x in op.operands], self.lanes, self.body.registers)
 
     def _guarded(self, guard: Guard) -> ir.Value:
         """What is usual, and the call for lanes where it is not: behind a branch."""
@@ -330,25 +330,15 @@ def _is_looked_up(place: ir.Value) -> bool:
     return False
 
 
-def of_lanes(op: ir.Operation, operands: list[ir.Value], lanes: int) -> ir.Value:
+def of_lanes(op: ir.Operation, operands: list[ir.Value], lanes: int, registers: Registers | None) -> ir.Value:
     """The result of an op on vectors."""
     result = op.results[0].type
     if op.name == "arith.select" and isinstance(result, ir.BF16Type):
         return _select_bits(*operands)
-    if op.name in _DIVISIONS and isinstance(result, ir.IntegerType) and 8 <= result.width <= 32:
-        return _by_floats(op.name, *operands)
+    if has_floats(op, registers):
+        return divided(op.name, *operands)
     attributes = copy_attributes(op)
     return ir.Operation.create(op.name, [lanes_type(lanes, result)], operands, attributes).result
-
-
-def _by_floats(name: str, a: ir.Value, b: ir.Value) -> ir.Value:
-    """A quotient of integers, or what is left of it, by floats that hold them: theirs is nearer to the exact one than
-    that is to the next integer. LLVM takes vectors of integers apart to divide them (1.4 ns a lane)."""
-    kind = ir.F32Type.get() if a.type.element_type.width <= 16 else ir.F64Type.get()
-    widen, narrow = (arith.sitofp, arith.fptosi) if name.endswith("si") else (arith.uitofp, arith.fptoui)
-    floats = lanes_type(a.type.shape[0], kind)
-    quotient = narrow(a.type, arith.divf(widen(floats, a), widen(floats, b)))
-    return quotient if name.startswith("arith.div") else arith.subi(a, arith.muli(quotient, b))
 
 
 def _select_bits(condition: ir.Value, true: ir.Value, false: ir.Value) -> ir.Value:

@@ -113,6 +113,7 @@ class RowFold:
 
     def emit(self, registers: Registers) -> None:
         """Replace the loop by one that carries vectors."""
+        self.body.registers = registers
         with ir.InsertionPoint(self.loop), self.loop.location:
             several = self._several(registers)
             if several is None:

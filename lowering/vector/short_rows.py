@@ -125,7 +125,7 @@ class ShortRows:
         """Whether this is faster than what else there is: rows of less than eight columns are unrolled by LLVM, which
         takes registers of four rows apart as well. Long ones, but for scans, run along memory, and so do those that are
         whole registers, where they are only folded, or only written (sums of 8 float64 take 0.6 of the time so)."""
-        lanes = self._lanes(registers)
+        lanes = self.lanes(registers)
         if self.columns < SHORTEST:
             return lanes >= SHORTEST
         try:
@@ -135,7 +135,8 @@ class ShortRows:
         stored = {self.places[op].kind for op in self.ops if op.name == "memref.store"}
         return self.columns <= _FOLDED and (self.columns % lanes != 0 or len(stored) > 1)
 
-    def _lanes(self, registers: Registers) -> int:
+    def lanes(self, registers: Registers) -> int:
+        """Rows of a vector."""
         values = [x for op in self.ops for x in (*op.operands, *op.results) if x not in (self.row, self.column)]
         return registers.least(max(width(x.type) for x in values if not isinstance(x.type, ir.MemRefType)))
 
@@ -145,7 +146,7 @@ class ShortRows:
         for op in self.ops:  # the same for rows of both loops
             if "fastmath" in op.attributes:
                 give_flags(op, flags_of(op) - {"reassoc"})
-        lanes = self._lanes(registers)
+        lanes = self.lanes(registers)
         masked = {width(place.element) for place in self.places.values()} <= set(registers.masked)
         low, high = list(self.loop.operands)[:2]
         with ir.InsertionPoint(self.loop), self.loop.location:
@@ -153,7 +154,7 @@ class ShortRows:
             made = scf.ForOp(low, end, build.value(lanes))
             with ir.InsertionPoint(made.body):
                 first = made.induction_variable
-                _Tile(self, first, lanes, arith.subi(high, first) if masked else None).run()
+                _Tile(self, first, registers, arith.subi(high, first) if masked else None).run()
                 scf.yield_([])
         if masked:
             self.loop.erase()
@@ -165,8 +166,9 @@ class ShortRows:
 class _Tile:
     """As many rows as there are lanes, from one on, or fewer if that is all that is `left`."""
 
-    def __init__(self, rows: ShortRows, first: ir.Value, lanes: int, left: ir.Value | None) -> None:
-        self.rows, self.first, self.lanes, self.left = rows, first, lanes, left
+    def __init__(self, rows: ShortRows, first: ir.Value, registers: Registers, left: ir.Value | None) -> None:
+        self.rows, self.first, self.registers, self.left = rows, first, registers, left
+        self.lanes = lanes = rows.lanes(registers)
         self.whole = None if left is None else build.at_least(left, lanes)
         self.loaded = self._places("memref.load")
         self.stored = self._places("memref.store")
@@ -223,7 +225,7 @@ class _Tile:
             place = rows.places.get(op)
             if place is None:
                 operands = [self._vector(x, known) for x in op.operands]
-                known[op.results[0]] = of_lanes(op, operands, self.lanes)
+                known[op.results[0]] = of_lanes(op, operands, self.lanes, self.registers)
             elif place.kind == "same":
                 there = [column if x == rows.column else x for x in place.indices]
                 known[op.results[0]] = splat(memref.load(place.buffer, there), self.lanes)
