@@ -25,7 +25,7 @@ from ragged_dialect.ops.attention import (
     groups,
     wide,
 )
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, shape_of, tensor_type
@@ -62,6 +62,8 @@ class RaggedDecomposeAttention(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
+        if self.head_dims < 0:
+            raise PassFailure(op, f"expected head-dims of at least 0, got {self.head_dims}")
         for found in map(settled, find_ops(op, *MEANINGS)):
             if not self._stays(found):
                 decompose_attention(found, self.keys_last)

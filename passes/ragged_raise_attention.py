@@ -15,7 +15,7 @@ from ragged_dialect.ir.match import defining_op, is_sum_of_products, is_zeros, l
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.attention import result_shapes
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.ragged_decompose_attention import reshaped
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import int_attr
@@ -45,6 +45,8 @@ class RaggedRaiseAttention(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace what is attention in a module."""
+        if self.head_dims < 0:
+            raise PassFailure(op, f"expected head-dims of at least 0, got {self.head_dims}")
         for found in find_ops(op, "linalg.generic"):
             match = _matched(found)
             if match is not None and all(n != DYNAMIC and n <= self.head_dims for n in match.head_dims):
