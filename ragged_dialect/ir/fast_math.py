@@ -22,7 +22,7 @@ def flags_of(op: Op) -> frozenset[str]:
 
 def give_flags(op: Op, flags: Collection[str]) -> None:
     """Let an op have these flags and no others."""
-    dialect = op.name.split(".")[0]
+    dialect = "llvm" if op.name.startswith("llvm.") else "arith"  # `math` has none of its own
     op.attributes[_name(op)] = ir.Attribute.parse(f"#{dialect}.fastmath<{','.join(sorted(flags)) or 'none'}>")
 
 

@@ -117,6 +117,18 @@ def test_rows_do_not_depend_on_how_many_there_are(dtype: str, width: int) -> Non
             assert got.values[0].tobytes() == want[row].tobytes()
 
 
+@pytest.mark.parametrize("width", [4, 8, 12])
+def test_functions_of_elements_next_to_rows(width: int) -> None:
+    """Sizes, signs and roots have flags as sums have."""
+    x = np.random.default_rng(0).standard_normal((53, width))
+    for dtype in ("float32", "float64"):
+        got = rg.jit(lambda x: np.copysign(np.sqrt(abs(x - x.mean(-1, keepdims=True))), x))(
+            rg.from_lengths(x.astype(dtype), [50, 0, 3])
+        )
+        want = np.copysign(np.sqrt(abs(x - x.mean(1, keepdims=True))), x)
+        np.testing.assert_allclose(got.values, want, 1e-3, 1e-4)
+
+
 def test_rows_of_many_chunks() -> None:
     """Ops over the same rows share a loop."""
     data = np.random.default_rng(0).standard_normal((9_000, 5)).astype("float32")
