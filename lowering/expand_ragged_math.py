@@ -8,7 +8,7 @@ from math import inf
 from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
-from ragged_dialect.ir.match import constant_int, enclosing
+from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.lowering import (
     math_arcsine,
     math_arctangent,
@@ -144,12 +144,22 @@ def _math_ops(op: ir.Operation) -> Iterator[ir.Operation]:
 
 def _is_short(loop: ir.Operation) -> bool:
     """Whether a loop has fewer iterations than LLVM takes for worth a vector, and nothing in it that does not
-    fit one."""
+    fit one: LLVM warns where it is told to and cannot."""
     low, high, step = (constant_int(x) for x in list(loop.operands)[:3])
     if low is None or high is None or step != 1 or not _SHORTEST <= high - low < _LONG or loop.results:
         return False
-    body = [op.operation.name for op in loop.regions[0].blocks[0].operations]
-    return all(name.startswith("arith.") or name in _ACCESSES for name in body)
+    body = [op.operation for op in loop.regions[0].blocks[0].operations]
+    return all(op.name.startswith("arith.") or op.name in _ACCESSES for op in body) and not any(map(_is_running, body))
+
+
+def _is_running(op: ir.Operation) -> bool:
+    """Whether an op of a loop stores what the next iteration reads, and this one uses otherwise: a scan."""
+    if op.name != "memref.store":
+        return False
+    value, _, *indices = op.operands
+    makers = [(x.owner, defining_op(x)) for x in indices]
+    varies = any((owner if maker is None else maker.block) == op.block for owner, maker in makers)
+    return not varies and len(list(value.uses)) > 1
 
 
 def _expand(op: ir.Operation, library: MathLibrary) -> None:

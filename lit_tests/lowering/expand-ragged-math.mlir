@@ -125,6 +125,29 @@ func.func @short(%x: memref<16xf32>, %y: memref<16xf32>) {
 
 // -----
 
+// No vector has a running sum.
+
+// CHECK-LABEL: func.func @running
+// CHECK: scf.for
+// CHECK-NOT: llvm.loop_annotation
+// CHECK: return
+func.func @running(%x: memref<8xf32>, %sum: memref<1xf32>, %y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %a = memref.load %x[%i] : memref<8xf32>
+    %e = math.exp %a : f32
+    %s = memref.load %sum[%c0] : memref<1xf32>
+    %r = arith.addf %s, %e : f32
+    memref.store %r, %y[%i] : memref<8xf32>
+    memref.store %r, %sum[%c0] : memref<1xf32>
+  }
+  return
+}
+
+// -----
+
 // Remainders are exact where the quotient is: others are those of the library, which loops with the call behind a branch
 // call for vectors. What has 16 bits goes through f32.
 
