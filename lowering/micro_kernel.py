@@ -101,11 +101,15 @@ class RegisterBlock:
         sums: Sequence[ir.Value],
         left: Callable[[ir.Value], Sequence[ir.Value]],
         right: Callable[[ir.Value], ir.Value],
+        ahead: Callable[[ir.Value], None] | None = None,
     ) -> list[ir.Value]:
-        """sums[i] + the sum over k < count of left(k)[i] * right(k): scalars, a row."""
+        """sums[i] + the sum over k < count of left(k)[i] * right(k): scalars, a row. In each step memory is asked for
+        that is needed later."""
 
         def step(k: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             emitter = Emitter()
+            if ahead is not None:
+                ahead(k)
             row = emitter.number(right(k))
             spread = [emitter.number(vector.broadcast(self.vector, x)) for x in left(k)]
             return [(emitter.number(s) + x * row).value for s, x in zip(carried, spread, strict=True)]

@@ -30,6 +30,9 @@ another cache line, and lines that are far from one another share few sets of th
 _LONG = 16
 """Terms of a sum from which a few columns are worth a register with idle lanes: 64 terms in 4 columns, in float32, take
 a seventh of the time of scalars on a Zen 5 core. Of few terms LLVM makes code of several rows, which is faster."""
+_IN_PLACE = 4
+"""Blocks of rows up to which a panel is read where it is: groups of 16 and 32 rows by weights of 128x32 take 0.75 and 0.8
+of the time so, of 256x256 0.75 and 0.9, of 64 rows 1.1."""
 _RESHAPES = ("memref.collapse_shape", "memref.cast")
 _STRIP = 512 << 10
 """Bytes of the left side that all panels of columns read one after the other: half of a second cache of 1 MiB, the
@@ -286,7 +289,7 @@ class _Emitter:
         def columns(n: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             here, k = {**places, self.product.n: n}, self.product.k
             there = self.product.right.rows(k, {**here, k: part.k}, part.depth, regs.lanes)
-            each = partial(self._block, regs, here, there, part)
+            each = partial(self._block, regs, here, there, part, None)
             return flow.strided(0, regs.rows, part.rows, [], lambda m, _: each(build.add(part.m, m)) or [])
 
         def few() -> list[ir.Value]:
@@ -313,42 +316,49 @@ class _Emitter:
         return self.regs.holding(rest)
 
     def _panel(self, regs: RegisterBlock, places: dict[int, Mixed], n: Mixed, part: _Part) -> None:
+        """Rows of the right side times all rows of the left; together where many blocks read them: where they are, they
+        may lie across cache lines and in few sets of those. The processor does not foresee the next panel's, which are
+        asked for: as they are copied, or while few blocks are computed, which would wait for them as long."""
         here = {**places, self.product.n: n}
-        few = replace(regs, rows=regs.rows // 2)
-        whole = build.mul(build.divide(part.rows, regs.rows), regs.rows)
-        panel = self._right(regs, here, part.k, part.depth)
-        for block, low, high in ((regs, 0, whole), (few, whole, part.rows)):
-            if low != high:
-                each = partial(self._block, block, here, panel, part)
-                flow.strided(low, block.rows, high, [], lambda m, _, each=each: each(build.add(part.m, m)) or [])
-
-    def _right(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> ir.Value:
-        """Rows of the right side; together where more than one block reads them: where they are, they may lie across
-        cache lines and in few sets of those. The processor does not foresee the next panel's, which are asked for."""
         columns = regs.lanes if regs.used is None else regs.used
         if self.product.turned:
-            self._turn(regs, places, k, count)
-            return subview(self.panel, [0, 0], [count, columns])
-        there = self.product.right.rows(self.product.k, {**places, self.product.k: k}, count, columns)
+            self._turn(regs, here, part.k, part.depth)
+            self._blocks(regs, here, subview(self.panel, [0, 0], [part.depth, columns]), part)
+            return
+        there = self.product.right.rows(self.product.k, {**here, self.product.k: part.k}, part.depth, columns)
+        several = not isinstance(self.columns, int) or self.columns > regs.lanes
 
-        def each(body: Callable[[ir.Value], object]) -> None:
-            def step(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
-                body(j)
-                if not isinstance(self.columns, int) or self.columns > regs.lanes:
-                    regs.prefetch(there, [j, build.value(regs.lanes)])
-                return []
-
-            flow.for_loop(count, [], step)
+        def ahead(j: ir.Value) -> None:
+            if several:
+                regs.prefetch(there, [j, build.value(regs.lanes)])
 
         def copied() -> list[ir.Value]:
-            each(lambda j: regs.store(regs.load_at(there, [j, build.value(0)]), self.panel, j))
-            return [memref.cast(there.type, subview(self.panel, [0, 0], [count, columns]))]
+            def row(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+                regs.store(regs.load_at(there, [j, build.value(0)]), self.panel, j)
+                ahead(j)
+                return []
+
+            flow.for_loop(part.depth, [], row)
+            self._blocks(regs, here, subview(self.panel, [0, 0], [part.depth, columns]), part)
+            return []
 
         def in_place() -> list[ir.Value]:
-            each(lambda _: None)
-            return [there]
+            self._blocks(regs, here, there, part, ahead)
+            return []
 
-        return flow.choose(build.more(self.rows, regs.rows), copied, in_place, [there.type])[0]
+        flow.choose(build.more(self.rows, _IN_PLACE * regs.rows), copied, in_place, [])
+
+    def _blocks(
+        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part,
+        ahead: Callable[[ir.Value], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Blocks of rows times a panel, as many as there are and half of one for the last."""
+        few = replace(regs, rows=regs.rows // 2)
+        whole = build.mul(build.divide(part.rows, regs.rows), regs.rows)
+        for block, low, high in ((regs, 0, whole), (few, whole, part.rows)):
+            if low != high:
+                each = partial(self._block, block, places, panel, part, ahead)
+                flow.strided(low, block.rows, high, [], lambda m, _, each=each: each(build.add(part.m, m)) or [])
 
     def _turn(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> None:
         """Columns of the right side as rows of the panel: squares of them, of which what is outside is not used."""
@@ -371,7 +381,10 @@ class _Emitter:
 
         flow.strided(0, regs.square, count, [], squares)
 
-    def _block(self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part, m: ir.Value) -> None:
+    def _block(
+        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part,
+        ahead: Callable[[ir.Value], None] | None, m: ir.Value,
+    ) -> None:  # fmt: skip
         """A block of rows from m on; the last row again where a small one reaches over it."""
         product, last = self.product, build.sub(self.rows, 1)
         rows = [build.add(m, i) for i in range(regs.rows)]
@@ -386,7 +399,7 @@ class _Emitter:
         for at in there:
             regs.prefetch(product.out.buffer, at, write=True)
         sums = [regs.splat(0.0)] * len(rows)
-        sums = regs.product(part.depth, sums, elements, lambda j: regs.load_at(panel, [j, build.value(0)]))
+        sums = regs.product(part.depth, sums, elements, lambda j: regs.load_at(panel, [j, build.value(0)]), ahead)
         before = self._before(regs, there, part.k)
         for at, x, y in zip(there, before, sums, strict=True):  # all were read before: the last row may come twice
             regs.store_at(arith.addf(x, y), product.out.buffer, at)
