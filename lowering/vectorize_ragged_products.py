@@ -31,8 +31,8 @@ _LONG = 16
 """Terms of a sum from which a few columns are worth a register with idle lanes: 64 terms in 4 columns, in float32, take
 a seventh of the time of scalars on a Zen 5 core. Of few terms LLVM makes code of several rows, which is faster."""
 _IN_PLACE = 4
-"""Blocks of rows up to which a panel is read where it is: groups of 16 and 32 rows by weights of 128x32 take 0.75 and 0.8
-of the time so, of 256x256 0.75 and 0.9, of 64 rows 1.1."""
+"""Blocks of rows up to which a panel is read where it is: groups of 16 and 32 rows by weights of 128x32 take 0.72 and
+0.79 of the time so (Zen 5), of 256x256 0.55 and 0.83, of 64 rows 1.1."""
 _RESHAPES = ("memref.collapse_shape", "memref.cast")
 _STRIP = 512 << 10
 """Bytes of the left side that all panels of columns read one after the other: half of a second cache of 1 MiB, the
