@@ -170,7 +170,8 @@ def _is_along_memory(x: ir.Value) -> bool:
 def _rewrite(op: ir.Operation, product: _Product, regs: RegisterBlock) -> None:
     """The loops of a product. A right side that has to be turned is turned for more than a few rows only."""
     fill = _zeros(op, product.out.buffer)
-    emitter = _Emitter(product, regs, fill is not None)
+    found = defining_op(product.right.buffer)
+    emitter = _Emitter(product, regs, fill is not None, found is not None and found.block == op.block)
     if not product.turned:
         emitter.run()
     else:
@@ -229,12 +230,14 @@ class _Part:
 
 class _Emitter:
     """The loops of a product: around it, over strips of rows, stretches of the sum, panels of columns and blocks of
-    rows. With `zeroed` what is in the result is not read."""
+    rows. With `zeroed` what is in the result is not read. The right side `is_own` where rows of another group have
+    another one."""
 
-    def __init__(self, product: _Product, regs: RegisterBlock, zeroed: bool) -> None:
+    def __init__(self, product: _Product, regs: RegisterBlock, zeroed: bool, own: bool) -> None:
         self.product, self.regs, self.zeroed = product, regs, zeroed
         out = product.out.loops
         self.outer = [loop for loop in out if loop not in (product.m, product.n)]
+        self.is_own = own or any(loop in product.right.loops for loop in self.outer)
         self.rows = product.out.extent(product.m)
         self.depth = product.left.extent(product.k)
         self.columns = product.out.extent(product.n)
@@ -316,9 +319,10 @@ class _Emitter:
         return self.regs.holding(rest)
 
     def _panel(self, regs: RegisterBlock, places: dict[int, Mixed], n: Mixed, part: _Part) -> None:
-        """Rows of the right side times all rows of the left; together where many blocks read them: where they are, they
-        may lie across cache lines and in few sets of those. The processor does not foresee the next panel's, which are
-        asked for: as they are copied, or while few blocks are computed, which would wait for them as long."""
+        """Rows of the right side times all rows of the left; together where many blocks read them, as they do of one
+        that all groups have: where they are, they may lie across cache lines and in few sets of those. The processor
+        does not foresee the next panel's, which are asked for: as they are copied, or while few blocks are computed,
+        which would wait for them as long."""
         here = {**places, self.product.n: n}
         columns = regs.lanes if regs.used is None else regs.used
         if self.product.turned:
@@ -346,7 +350,10 @@ class _Emitter:
             self._blocks(regs, here, there, part, ahead)
             return []
 
-        flow.choose(build.more(self.rows, _IN_PLACE * regs.rows), copied, in_place, [])
+        if self.is_own:
+            flow.choose(build.more(self.rows, _IN_PLACE * regs.rows), copied, in_place, [])
+        else:
+            copied()
 
     def _blocks(
         self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part,

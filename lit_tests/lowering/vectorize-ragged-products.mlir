@@ -4,17 +4,15 @@
 #w = affine_map<(m, n, k) -> (k, n)>
 #o = affine_map<(m, n, k) -> (m, n)>
 
-// A panel of the right side is copied where more than eight rows read it; eight rows of 32 sums stay in registers, and four of
-// the rest.
+// A panel of the right side is copied; eight rows of 32 sums stay in registers, and four of the rest.
 
 // CHECK-LABEL: func.func @product
 // CHECK-SAME: (%[[X:.*]]: memref<?x16xf32>, %[[W:.*]]: memref<16x32xf32>, %[[O:.*]]: memref<?x32xf32>)
 // CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x32xf32>
-// CHECK: %[[ROWS:.*]] = scf.if
 // CHECK: vector.load %[[W]]
 // CHECK: vector.store %{{.*}}, %[[PANEL]]
 // CHECK: %{{.*}}:8 = scf.for
-// CHECK: vector.load %[[ROWS]]
+// CHECK: vector.load %[[PANEL]]
 // CHECK: memref.load %[[X]]
 // CHECK: vector.load %[[O]]
 // CHECK: vector.store %{{.*}}, %[[O]]
@@ -27,6 +25,43 @@ func.func @product(%x: memref<?x16xf32>, %w: memref<16x32xf32>, %o: memref<?x32x
     %p = arith.mulf %a, %b : f32
     %s = arith.addf %c, %p : f32
     linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// Where groups have right sides of their own, up to 32 rows read a panel where it is, and ask for the next one meanwhile.
+
+// CHECK-LABEL: func.func @groups
+// CHECK-SAME: (%[[X:.*]]: memref<?x16xf32>, %[[W:.*]]: memref<?x16x40xf32>, %{{.*}}: memref<?x40xf32>, %{{.*}}: index)
+// CHECK: %[[OWN:.*]] = memref.subview %[[W]]
+// CHECK: %[[MANY:.*]] = arith.cmpi sgt, %{{.*}}, %c32
+// CHECK: scf.if %[[MANY]] {
+// CHECK: vector.store %{{.*}} : memref<16x32xf32>, vector<32xf32>
+// CHECK: memref.prefetch %{{.*}}, read
+// CHECK: %{{.*}}:8 = scf.for
+// CHECK-NOT: memref.prefetch %{{.*}}, read
+// CHECK: } else {
+// CHECK: %{{.*}}:8 = scf.for %[[J:.*]] = %c0 to %c16
+// CHECK: memref.prefetch %{{.*}}[%[[J]], %{{.*}}], read
+// CHECK: vector.load %{{.*}}[%[[J]], %c0] : memref<{{.*}}>, vector<32xf32>
+func.func @groups(%x: memref<?x16xf32>, %w: memref<?x16x40xf32>, %o: memref<?x40xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %g = %c0 to %n step %c1 {
+    %own = memref.subview %w[%g, 0, 0] [1, 16, 40] [1, 1, 1] : memref<?x16x40xf32> to memref<16x40xf32, strided<[40, 1], offset: ?>>
+    linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %own : memref<?x16xf32>, memref<16x40xf32, strided<[40, 1], offset: ?>>) outs(%o : memref<?x40xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %p : f32
+      linalg.yield %s : f32
+    }
   }
   return
 }
