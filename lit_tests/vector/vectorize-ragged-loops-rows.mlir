@@ -323,13 +323,13 @@ func.func @longer(%x: memref<?x8xf32> {llvm.noalias}, %sum: memref<?xf32> {llvm.
 // SSE-LABEL: func.func @sizes
 // SSE: math.absf %{{.*}} fastmath<nnan> : vector<4xf32>
 // SSE: math.absf %{{.*}} fastmath<nnan> : f32
-func.func @sizes(%x: memref<?x8xf32> {llvm.noalias}, %sum: memref<?xf32> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+func.func @sizes(%x: memref<?x10xf32> {llvm.noalias}, %sum: memref<?xf32> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c8 = arith.constant 8 : index
+  %c10 = arith.constant 10 : index
   scf.for %i = %c0 to %n step %c1 {
-    scf.for %k = %c0 to %c8 step %c1 {
-      %a = memref.load %x[%i, %k] : memref<?x8xf32>
+    scf.for %k = %c0 to %c10 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x10xf32>
       %s = memref.load %sum[%i] : memref<?xf32>
       %b = math.absf %a fastmath<nnan,reassoc> : f32
       %r = arith.addf %s, %b fastmath<reassoc> : f32
