@@ -34,8 +34,9 @@ class SettleRaggedRoundings(RaggedPass):
 
     `contract` and `reassoc` are leave that LLVM takes or not, by what is next to an op: rows that it does four at a
     time had other bits than those that are left over, and a row depended on how many rows there are. Sums of up to 8
-    terms, in loops that it unrolls, are in order. Longer ones of scalars may be regrouped, in a loop that it does not
-    unroll, which has one code for all rows. `isa` is that of expand-ragged-math. After vectorize-ragged-loops.
+    terms, and products of as many factors, in loops that it unrolls, are in order. Longer ones of scalars may be
+    regrouped, in a loop that it does not unroll, which has one code for all rows. `isa` is that of expand-ragged-math.
+    After vectorize-ragged-loops.
     """
 
     name: ClassVar[str] = "settle-ragged-roundings"
@@ -45,7 +46,7 @@ class SettleRaggedRoundings(RaggedPass):
         """Rewrite the sums of every function."""
         require_isa(op, self.isa)
         fused = has_fused(self.isa)
-        for found in find_ops(op, *_SUMS):
+        for found in find_ops(op, *_SUMS, "arith.mulf"):
             flags, type_ = flags_of(found), found.results[0].type
             count = _static_count(found) if "reassoc" in flags else None
             if count is not None and count <= SHORTEST:
@@ -55,7 +56,8 @@ class SettleRaggedRoundings(RaggedPass):
                 enclosing(found).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
             # one that LLVM may still make a vector of has to be a sum for that
             is_settled = "reassoc" not in flags or isinstance(type_, ir.VectorType)
-            if fused and "contract" in flags and is_settled and isinstance(element_of(type_), _FUSED):
+            fits = found.name in _SUMS and "contract" in flags and isinstance(element_of(type_), _FUSED)
+            if fused and fits and is_settled:
                 _fuse(found)
 
 

@@ -113,3 +113,20 @@ func.func @vectors(%a: vector<8xf32>, %b: vector<8xf32>, %c: vector<8xf32>) -> v
   %s = arith.addf %c, %p fastmath<reassoc,contract> : vector<8xf32>
   return %s : vector<8xf32>
 }
+
+// Products of few factors are in order.
+// CHECK-LABEL: func.func @factors
+// CHECK: arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK-NOT: reassoc
+// CHECK: return
+func.func @factors(%x: memref<?xf32>, %one: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %product = scf.for %i = %c0 to %c5 step %c1 iter_args(%acc = %one) -> f32 {
+    %e = memref.load %x[%i] : memref<?xf32>
+    %p = arith.mulf %acc, %e fastmath<reassoc> : f32
+    scf.yield %p : f32
+  }
+  return %product : f32
+}
