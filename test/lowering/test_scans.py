@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.targets import Compile
 
+import ragged_dialect as rg
 from ragged_dialect.asm.module import load_module, print_module
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering.stage import Stage
@@ -135,3 +136,37 @@ def test_expanded_scans_mean_what_scans_do(rows: str, reverse: str) -> None:
     for own, part in zip(*(np.split(x, vectors[0][1:-1] if vectors else []) for x in (found, values)), strict=True):
         order = slice(None, None, -1 if reverse else 1)
         np.testing.assert_array_equal(own[order], np.cumsum(part[order], axis=0, dtype=np.int64))
+
+
+FOLLOWED = [0, 3, 17, 1, 0, 40]
+
+
+@pytest.mark.parametrize("width", [None, 3, 8, 12])
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64"])
+def test_what_becomes_of_the_elements_of_a_scan(dtype: str, width: int | None) -> None:
+    """In its loop, or in one of its own."""
+    shape = (sum(FOLLOWED),) if width is None else (sum(FOLLOWED), width)
+    x = (np.random.default_rng(0).standard_normal(shape) / 8).astype(DTYPES[dtype])
+    wide = x.astype(np.float64)
+    parts = np.split(wide, np.cumsum(FOLLOWED)[:-1])
+    sums = np.concatenate([np.cumsum(part, 0) for part in parts])
+    totals = np.concatenate([np.broadcast_to(part.sum(0), part.shape) for part in parts])
+
+    def program(x: Any) -> Any:
+        total = x.cumsum(1)
+        return total * 2 - x, np.exp(x.cumsum(1)), total + x.sum(1, keepdims=True), (x * x).cumsum(1).cumsum(1)
+
+    squares = [np.cumsum(np.cumsum(part * part, 0), 0) for part in parts]
+    wanted = sums * 2 - wide, np.exp(sums), sums + totals, np.concatenate(squares)
+    error = {"f16": 2e-2, "bf16": 2e-1, "f32": 1e-5, "f64": 1e-12}[dtype]
+    for f in (program, rg.jit(program)):
+        for got, want in zip(f(rg.from_lengths(x, FOLLOWED)), wanted, strict=True):
+            np.testing.assert_allclose(got.values.astype(np.float64), want, error, error)
+
+
+def test_the_gradient_of_what_becomes_of_a_scan() -> None:
+    x = np.random.default_rng(0).standard_normal((sum(FOLLOWED), 8))
+    grad = rg.jit(lambda x: rg.grad(lambda x: (x.cumsum(1) * x.cumsum(1)).sum())(x))(rg.from_lengths(x, FOLLOWED))
+    parts = [np.cumsum(part, 0) for part in np.split(x, np.cumsum(FOLLOWED)[:-1])]
+    want = np.concatenate([2 * np.cumsum(part[::-1], 0)[::-1] for part in parts])
+    np.testing.assert_allclose(grad.values, want, 1e-10, 1e-10)
