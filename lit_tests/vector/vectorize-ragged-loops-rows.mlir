@@ -338,3 +338,27 @@ func.func @sizes(%x: memref<?x10xf32> {llvm.noalias}, %sum: memref<?xf32> {llvm.
   }
   return
 }
+
+// -----
+
+// Numbers that are computed of rows and columns are lanes, too.
+
+// CHECK-LABEL: func.func @numbers
+// CHECK-NOT: scf.for {{.*}} step %c1 {
+// CHECK: vector.store
+// CHECK: return
+func.func @numbers(%y: memref<?x2xi64> {llvm.noalias}, %n: index, %first: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.addi %first, %i : index
+    %m = arith.muli %j, %c2 : index
+    scf.for %k = %c0 to %c2 step %c1 {
+      %s = arith.addi %m, %k : index
+      %a = arith.index_cast %s : index to i64
+      memref.store %a, %y[%i, %k] : memref<?x2xi64>
+    }
+  }
+  return
+}

@@ -175,8 +175,12 @@ class Step:
             self.known[op.results[0]] = self._guarded(guard)
         else:
             if op.results[0] in self.body.shifted:
-                clone(op, self.same)
+                self.shift(op)
             self.compute(op)
+
+    def shift(self, op: ir.Operation) -> None:
+        """Make the index that accesses have, of the first iteration."""
+        clone(op, self.same)
 
     def uniform(self, op: ir.Operation) -> None:
         """Make what is the same for all iterations."""

@@ -300,6 +300,9 @@ class _Rows(_Row):
         for op in self.fold.beside:
             self.compute(op)
 
+    def shift(self, op: ir.Operation) -> None:
+        """No access has such an index, which may be one of a row."""
+
     def uniform(self, op: ir.Operation) -> None:
         """Make what differs from row to row."""
         self.compute(op)
