@@ -22,7 +22,6 @@ _PASSES, _FEWER = 3, 16
 On an AMD EPYC (Zen 5) layer norms take 0.7 of the time so (float32, 64 features), softmaxes of rows 0.85. Two passes
 win nothing, one loses a third."""
 
-
 _VECTOR = 16
 """Rows that a chunk has a multiple of: short ones are in the lanes of vectors, and what is left of them has masks. With
 it softmaxes of 12 float32 take 0.92 of the time (Zen 5)."""

@@ -154,12 +154,8 @@ class Step:
     def vector(self, value: ir.Value) -> ir.Value:
         """A value as a vector."""
         if value not in self.known:
-            self.known[value] = self._index() if value == self.body.index else self._spread(value)
+            self.known[value] = numbers_from(self.at, self.lanes) if value == self.body.index else self._spread(value)
         return self.known[value]
-
-    def _index(self) -> ir.Value:
-        steps = vector.step(lanes_type(self.lanes, build.index_type()))
-        return arith.addi(splat(self.at, self.lanes), steps)
 
     def _spread(self, value: ir.Value) -> ir.Value:
         return splat(self.same.get(value, value), self.lanes)
@@ -358,6 +354,11 @@ def _select_bits(condition: ir.Value, true: ir.Value, false: ir.Value) -> ir.Val
 def lanes_type(count: int, element: ir.Type) -> ir.Type:
     """A vector of elements."""
     return ir.VectorType.get([count], element)
+
+
+def numbers_from(first: ir.Value, count: int) -> ir.Value:
+    """A vector of numbers from one on."""
+    return arith.addi(splat(first, count), vector.step(lanes_type(count, build.index_type())))
 
 
 def splat(value: ir.Value, count: int) -> ir.Value:

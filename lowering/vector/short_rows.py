@@ -13,7 +13,7 @@ from ragged_dialect.ir.match import constant_int, defining_op, entry_of
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_vector_form, width
 from ragged_dialect.lowering.vector.columns import columns_of, largest_factor, rows_of
-from ragged_dialect.lowering.vector.emit import SHORTEST, first_lanes, full, lanes_type, of_lanes, splat
+from ragged_dialect.lowering.vector.emit import SHORTEST, first_lanes, full, lanes_type, numbers_from, of_lanes, splat
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 
 _LONGEST = 32
@@ -236,12 +236,8 @@ class _Tile:
 
     def _vector(self, value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
         if value not in known:
-            known[value] = splat(value, self.lanes) if value != self.rows.row else self._numbers()
+            known[value] = numbers_from(self.first, self.lanes) if value == self.rows.row else splat(value, self.lanes)
         return known[value]
-
-    def _numbers(self) -> ir.Value:
-        steps = vector.step(lanes_type(self.lanes, build.index_type()))
-        return arith.addi(splat(self.first, self.lanes), steps)
 
     # Memory ------------------------------------------------------------------------------------------
 
