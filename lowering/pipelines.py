@@ -21,16 +21,19 @@ _CHECK = Stage("checks", "ragged-insert-checks")
 HEAD_DIMS = 480
 """Head dims up to which attention has a kernel on the CPU: what it keeps of a block of queries is on the stack."""
 
+SORTED_FEATURES = 8
+"""Elements of a row from which on one thread adds rows at positions faster when they are sorted by these (Zen 5)."""
+
 TENSOR_CORE_HEAD_DIMS = 128
 """Those up to which it has one on tensor cores: a warp keeps the results of its queries in registers."""
 
 
-def _ragged(attention: str, raised: str = "", scans: str = "", last: str = "") -> Stage:
+def _ragged(attention: str, expanded: str, raised: str = "", last: str = "") -> Stage:
     return Stage(
         "ragged",
         "expand-unit-dims,"  # of the user's own views, before anything canonicalizes
         "define-integer-divisions,"  # of scalars; those of tensors once they are loops
-        f"{scans}ragged-decompose-attention{{{attention}}},"
+        f"{expanded},ragged-decompose-attention{{{attention}}},"
         "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,multiply-constant-powers,"
         f"ragged-fuse,{raised}ragged-canonicalize{last}",
     )
@@ -104,8 +107,8 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
         *((_CHECK,) if check else ()),
         _ragged(
             f"head-dims={HEAD_DIMS}",
+            f"expand-ragged-scans,ragged-decompose-scatters{{features={SORTED_FEATURES}}}",
             raised=f"ragged-raise-attention{{head-dims={HEAD_DIMS}}},",
-            scans="expand-ragged-scans,",
             last=",ragged-overlap",
         ),
         _SCF,
@@ -140,7 +143,7 @@ VERSIONS = "version-ragged-components"
 _GPU = Stage("gpu", "privatize-ragged-scratch,place-ragged-temporaries,convert-forall-to-gpu,canonicalize,cse")
 
 
-_GPU_SCANS = f"expand-ragged-scans{{tile={DEVICE.scan_rows}}},ragged-decompose-scans,"
+_GPU_EXPANDED = f"expand-ragged-scans{{tile={DEVICE.scan_rows}}},ragged-decompose-scans,ragged-decompose-scatters"
 
 
 def _gpu_loops(schedule: str) -> Stage:
@@ -176,9 +179,7 @@ def gpu_pipeline(check: bool = True, schedule: str = "auto") -> tuple[Stage, ...
     return (
         _LAYOUTS,
         *checks,
-        _ragged(
-            f"keys-last=false{kept}", scans=f"expand-ragged-scans{{tile={DEVICE.scan_rows}}},ragged-decompose-scans,"
-        ),
+        _ragged(f"keys-last=false{kept}", _GPU_EXPANDED),
         _gpu_scf(cores),
         _GPU_DENSE,
         _BUFFER,

@@ -191,6 +191,11 @@ def group_by(keys: ir.Value, count: ir.Value) -> ir.Value:
     return create("ragged.group_by", [type_], [keys, count], {}).result
 
 
+def scatter_add(terms: ir.Value, positions: ir.Value, count: ir.Value) -> ir.Value:
+    """`ragged.scatter_add`: sums of rows at positions."""
+    return inferred(grouping.ScatterAddOp, [terms, positions, count])
+
+
 def all_to_all(x: ir.Value) -> ir.Value:
     """`ragged.all_to_all`: what every rank has for every other one, exchanged."""
     return inferred(exchange.AllToAllOp, [x])

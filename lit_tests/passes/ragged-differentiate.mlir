@@ -73,13 +73,10 @@ func.func @max(%x: tensor<3x?xf32, #jagged>) -> tensor<3xf32> {
 
 // -----
 
-// A gather is transposed by adding to places, one after the other.
+// A gather is transposed by adding to places.
 // CHECK-LABEL: func.func @gather_vjp(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<?xf32>, %[[AT:[a-z0-9]*]]: tensor<?xi64>, %[[C:[a-z0-9]*]]: tensor<?xf32>)
-// CHECK: scf.for
-// CHECK: tensor.extract
-// CHECK: arith.addf
-// CHECK: tensor.insert
+// CHECK: ragged.scatter_add %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?xf32>, tensor<?xi64>, index) -> tensor<?xf32>
 func.func @gather(%x: tensor<?xf32>, %at: tensor<?xi64>) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
   %n = tensor.dim %at, %c0 : tensor<?xi64>
@@ -96,15 +93,10 @@ func.func @gather(%x: tensor<?xf32>, %at: tensor<?xi64>) -> tensor<?xf32> {
 
 // -----
 
-// Rows of a table are added row by row of the table, from the places where each was taken.
+// Rows of a table are added as rows.
 // CHECK-LABEL: func.func @rows_vjp(
 // CHECK-SAME: %[[TABLE:[a-z0-9]*]]: tensor<?x4xf32>, %[[IDS:[a-z0-9]*]]: tensor<3x?xi64, #ragged.layout<"dr">>, %[[C:[a-z0-9]*]]: tensor<3x?x4xf32, #ragged.layout<"dr|d">>)
-// CHECK: %[[GROUPS:.*]] = ragged.group_by %{{.*}}, %{{.*}} : (tensor<?xi64>, index) -> tensor<?x?xi64, #ragged.layout<"dr">>
-// CHECK: %[[TAKEN:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[GROUPS]] :
-// CHECK: tensor.extract %{{.*}} : tensor<?x4xf32>
-// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[TAKEN]] :
-// CHECK: arith.addf
-// CHECK-NOT: tensor.insert
+// CHECK: ragged.scatter_add %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x4xf32>, tensor<?xi64>, index) -> tensor<?x4xf32>
 !ids = tensor<3x?xi64, #ragged.layout<"dr">>
 !rows = tensor<3x?x4xf32, #ragged.layout<"dr|d">>
 func.func @rows(%table: tensor<?x4xf32>, %ids: !ids) -> !rows {

@@ -1,4 +1,4 @@
-"""The rule of the op that groups elements by keys."""
+"""The rules of the ops that group elements by keys, and add them up by positions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import arith, ir, math, memref, scf, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.kinds import combine
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.memory import room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.rules.making import dense_parts
 from ragged_dialect.lowering.search import ended
-from ragged_dialect.ops.grouping import GroupByOp
+from ragged_dialect.ops.attention import wide
+from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp
+from ragged_dialect.passes.differentiate.values import converted
 from ragged_dialect.types import shape_of
 
 Key = Callable[[ir.Value], ir.Value]
@@ -145,4 +150,26 @@ def _generate(buffer: ir.Value, element: Callable[[list[ir.Value]], ir.Value]) -
     generic([], [buffer], [identity], ["parallel"] * len(loops), lambda _: [element([loop_index(k) for k in loops])])
 
 
-RULES = {"ragged.group_by": lower_group_by}
+def lower_scatter_add(ctx: Lowering, op: ir.Operation) -> None:
+    """ragged.scatter_add: one term after the other."""
+    view = view_of(op, ScatterAddOp)
+    terms, positions = view.terms, shapes.as_vector(view.positions)
+    element, features = terms.type.element_type, range(1, len(terms.type.shape))
+    count = build.to_index(view.count) if view.res.type.is_dynamic_dim(0) else view.res.type.shape[0]
+    sizes: list[Mixed] = [count, *(shapes.dim(terms, d) for d in features)]
+    sums = room(sizes, wide(element))
+    shapes.fill(build.constant(wide(element), 0), sums)
+
+    def add(at: list[ir.Value]) -> None:
+        if len(at) < len(sizes):
+            flow.for_loop(sizes[len(at)], [], lambda i, _: add([*at, i]) or [])
+            return
+        place = [shapes.load(positions, at[0]), *at[1:]]
+        term = converted(tensor.extract(terms, at), wide(element))
+        memref.store(combine("sum", memref.load(sums, place), term), sums, place)
+
+    flow.for_loop(shapes.dim(terms, 0), [], lambda k, _: add([k]) or [])
+    ctx.bind(op.results[0], dense_parts(ctx, shapes.cast(converted(tensor_of(sums), element), op.results[0].type)))
+
+
+RULES = {"ragged.group_by": lower_group_by, "ragged.scatter_add": lower_scatter_add}

@@ -1,7 +1,7 @@
 """The transpose of gathers: what a body takes of a tensor is added where it was taken.
 
-Rows that data picks are added row by row of the table: `ragged.group_by` has the places where each was taken. Anything
-else is added element by element. Either way a place gets its terms in the order of the elements.
+Rows that data picks are added row by row of the table, anything else element by element. Either way a place gets its
+terms in the order of the elements.
 """
 
 from __future__ import annotations
@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
-from ragged_dialect.generic import generic, loop_index
-from ragged_dialect.ir import build, shapes
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import expr_uses
-from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.adjoint import AT_LOOPS, Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
-from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like, empty_without, zeros_like
+from ragged_dialect.passes.differentiate.values import element_of, empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
@@ -65,7 +62,8 @@ def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
     terms = storage_of(mapped(ins, Access(empty_like(out.value, element_of(like.type)), out.map), nest.kinds, term))
     rows = _Rows.of(nest, nest.body.operations[number].operation, like)
     if rows is not None:
-        return _rows_added(terms, flat(storage_of(rows.positions(adjoint))), like)
+        features = len(nest.kinds) - rows.loops
+        return added(flat(terms, features), flat(storage_of(rows.positions(adjoint))), like)
     place = Place(without_gaps(like))
 
     def position(given: list[ir.Value]) -> ir.Value:
@@ -138,29 +136,3 @@ def _needed(nest: Nest, value: ir.Value) -> list[ir.Operation]:
             needed.update(captures([op]))
             found.insert(0, op.operation)
     return found
-
-
-def _rows_added(terms: ir.Value, rows: ir.Value, like: ir.Value) -> ir.Value:
-    """A table like another, with the terms, one row after the other, added to the rows that are named."""
-    element, rank = element_of(like.type), len(like.type.shape)
-    features = range(1, rank)
-    terms = flat(terms, kept=len(features))
-    sizes = [shapes.dim(terms, d) for d in features]
-    places = builders.group_by(rows, build.value(shapes.dim(like, 0)))
-    loops = [ir.AffineDimExpr.get(k) for k in range(rank + 1)]
-    taken = Access(empty_without(places, frozenset(), wide(element), sizes), ir.AffineMap.get_identity(rank + 1))
-
-    def body(given: list[ir.Value]) -> ir.Value:
-        at = [build.to_index(given[0]), *(loop_index(d + 1) for d in features)]
-        return converted(tensor.extract(terms, at), wide(element))
-
-    parallel = ["parallel"] * (rank + 1)
-    grouped = mapped([Access(places, ir.AffineMap.get(rank + 1, 0, loops[:2]))], taken, parallel, body)
-    zeros = shapes.fill(build.constant(wide(element), 0), shapes.empty([shapes.dim(like, 0), *sizes], wide(element)))
-    maps = [taken.map, ir.AffineMap.get(rank + 1, 0, [loops[0], *loops[2:]])]
-    kinds = ["parallel", "reduction", *parallel[2:]]
-    sums = generic([grouped], [zeros], maps, kinds, lambda given: [arith.addf(given[1], given[0])]).result
-    made = converted(sums, element)
-    if DYNAMIC not in like.type.shape[1:] and list(made.type.shape)[1:] == list(like.type.shape)[1:]:
-        return shapes.cast(made, like.type)
-    return shapes.insert_slice(made, zeros_like(like), [0] * rank, [shapes.dim(made, d) for d in range(rank)])

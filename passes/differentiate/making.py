@@ -19,7 +19,7 @@ from ragged_dialect.ops.access import (
 )  # fmt: skip
 from ragged_dialect.ops.checks import AssertConformOp, AssertValidOp
 from ragged_dialect.ops.exchange import AllToAllStartOp
-from ragged_dialect.ops.grouping import GroupByOp
+from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp
 from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
@@ -103,6 +103,26 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     maxima = [build.value(shapes.dim(like, dim)) for dim, letter in enumerate(letters) if letter in RAGGED]
     made = builders.to_padded(cotangent, build.constant(like.type.element_type, 0), maxima)
     ctx.add(dense, shapes.cast(made, like.type))
+
+
+@linearizes(ScatterAddOp)
+def _(ctx: Tangents, op: View) -> ir.Value:
+    return clone(op.operation, {op.terms: ctx.given(op.terms)}).result
+
+
+@transposes(ScatterAddOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """Every term has the cotangent of the row that it was added to."""
+    like, positions = ctx.like(op.terms), op.positions
+    rank = len(like.type.shape)
+    loops = [ir.AffineDimExpr.get(k) for k in range(rank)]
+
+    def body(given: list[ir.Value]) -> ir.Value:
+        return tensor.extract(cotangent, [build.to_index(given[0]), *(loop_index(k) for k in range(1, rank))])
+
+    own = Access(positions, ir.AffineMap.get(rank, 0, loops[:1]))
+    out = Access(like, ir.AffineMap.get_identity(rank))
+    ctx.add(op.terms, mapped([own], out, ["parallel"] * rank, body))
 
 
 # Over components -----------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Adding to places that data gives: the transpose of gathers, and of windows, which may overlap.
 
-One place may be added to by several elements. It is done in the order of the elements, so that results are the same
-for any number of threads.
+One place may be added to by several elements: `ragged.scatter_add`.
 """
 
 from __future__ import annotations
@@ -9,13 +8,12 @@ from __future__ import annotations
 import math
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
+from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.generic import loop_index
-from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.differentiate.nests import Access, mapped
-from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like
+from ragged_dialect.passes.differentiate.values import empty_without, zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of, without_gaps
 from ragged_dialect.types import dense_type, is_ragged, shape_of
 
@@ -30,10 +28,10 @@ class Place:
         self.extents = {dim: shapes.dim(like, dim) for dim, letter in enumerate(letters) if letter == "d"}
         self.sizes = storage_sizes(like)
 
-    def of(self, indices: list[ir.Value]) -> ir.Value:
-        """The position of indices."""
+    def of(self, indices: list[ir.Value], features: int = 0) -> ir.Value:
+        """The position of indices, of all dims but the last ones, features of a row that have axes of their own."""
         found: build.Mixed = 0
-        for number in range(len(self.shape.layout.axes)):
+        for number in range(len(self.shape.layout.axes) - features):
             within: build.Mixed = 0
             for dim in self.shape.layout.dims(number):
                 if dim in self.starts:
@@ -66,45 +64,48 @@ def flat(x: ir.Value, kept: int = 0, first: int = 0) -> ir.Value:
 
 
 def added(terms: ir.Value, positions: ir.Value, like: ir.Value) -> ir.Value:
-    """A tensor like another of sums of terms at positions, short floats added as float32."""
+    """A tensor like another of sums of terms at positions of its storage: of elements, or of rows where terms have
+    features, which are its last dims or the first part of these."""
     whole = without_gaps(like)
-    sizes = storage_sizes(whole)
-    element = element_of(like.type)
-    size = build.product(sizes)
-    zeros = shapes.fill(build.constant(wide(element), 0), shapes.empty([build.value(size)], wide(element)))
-
-    def step(k: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-        at = build.to_index(tensor.extract(positions, [k]))
-        term = converted(tensor.extract(terms, [k]), wide(element))
-        return [tensor.insert(arith.addf(tensor.extract(state[0], [at]), term), state[0], [at])]
-
-    (made,) = flow.for_loop(shapes.dim(terms, 0), [zeros], step)
-    return fitted(reassembled(_shaped(converted(made, element), sizes), whole), like)
+    storage = storage_of(whole)
+    sizes = [shapes.dim(storage, axis) for axis in range(len(storage.type.shape))]
+    above = len(sizes) - len(terms.type.shape) + 1
+    sums = builders.scatter_add(terms, positions, build.value(build.product(sizes[:above])))
+    made = _shaped(sums, sizes[:above])
+    rest = list(storage.type.shape)[above:]
+    if DYNAMIC in rest or list(made.type.shape)[above:] != rest:
+        own = [shapes.dim(made, axis) for axis in range(len(sizes))]
+        made = shapes.insert_slice(made, zeros_like(storage), [0] * len(sizes), own)
+    return fitted(reassembled(made, whole), like)
 
 
 def _shaped(x: ir.Value, sizes: list[build.Mixed]) -> ir.Value:
-    """A flat tensor in the shape of a storage."""
+    """A tensor whose first dim is in the shape of several."""
     if len(sizes) == 1:
         return x
-    rank = len(sizes)
-    out = shapes.empty(sizes, x.type.element_type)
+    features = len(x.type.shape) - 1
+    out = shapes.empty([*sizes, *(shapes.dim(x, d + 1) for d in range(features))], x.type.element_type)
+    rank = len(sizes) + features
 
     def body(_: list[ir.Value]) -> ir.Value:
         at: build.Mixed = 0
         for axis, size in enumerate(sizes):
             at = build.add(build.mul(at, size), loop_index(axis))
-        return tensor.extract(x, [build.value(at)])
+        return tensor.extract(x, [build.value(at), *(loop_index(d) for d in range(len(sizes), rank))])
 
     return mapped([], Access(out, ir.AffineMap.get_identity(rank)), ["parallel"] * rank, body)
 
 
 def windows_added(cotangent: ir.Value, shown: ir.Value, storage: ir.Value) -> ir.Value:
-    """The cotangent of the storage that windows show: an element in several windows gets the sum."""
+    """The cotangent of the storage that windows show: a row in several windows gets the sum."""
     cotangent, place, rank = without_gaps(cotangent), Place(shown), len(shown.type.shape)
-    whole = Access(cotangent, ir.AffineMap.get_identity(rank))
+    layout = shape_of(shown.type).layout
+    features = next(k for k in range(rank) if not layout.is_plain(rank - 1 - k))
+    like = empty_without(cotangent, frozenset(range(rank - features, rank)), build.i64())
+    loops = rank - features
 
     def position(_: list[ir.Value]) -> ir.Value:
-        return build.to_i64(place.of([loop_index(loop) for loop in range(rank)]))
+        return build.to_i64(place.of([loop_index(loop) for loop in range(loops)], features))
 
-    positions = mapped([whole], Access(empty_like(cotangent, build.i64()), whole.map), ["parallel"] * rank, position)
-    return added(flat(storage_of(cotangent)), flat(storage_of(positions)), storage)
+    positions = mapped([], Access(like, ir.AffineMap.get_identity(loops)), ["parallel"] * loops, position)
+    return added(flat(storage_of(cotangent), features), flat(storage_of(positions)), storage)

@@ -2,6 +2,7 @@
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q
+from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.base import Operand, Pure, RaggedOp, Result, Scalar, Tensor
 from ragged_dialect.shape import RaggedShape
@@ -39,3 +40,44 @@ class GroupByOp(RaggedOp, name="group_by", traits=[Pure]):
         static = tensor_shape(self.res).shape[0]
         if static is not None:
             ask.equal(0, self.count, static)
+
+
+class ScatterAddOp(RaggedOp, name="scatter_add", traits=[Pure]):
+    """Adds rows of a dense tensor at positions of a new one of `count` rows: row p of the result is the sum of the
+    terms whose position is p, and 0 where there are none. Positions are in [0, count). Floats are added in an order
+    that depends on the target, short ones as f32. The transpose of a gather.
+
+    ```mlir
+    %1 = ragged.scatter_add %terms, %positions, %count
+         : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
+    ```
+    """
+
+    is_mapped = False
+
+    res: Result[Tensor]
+    terms: Operand[Tensor]
+    positions: Operand[Tensor]
+    count: Operand[Scalar]
+    reduces = True
+
+    @staticmethod
+    def infer(terms: RaggedShape) -> RaggedShape:
+        if not terms.layout.is_dense:
+            raise LayoutError(f'expected dense terms, got layout "{terms.layout}"')
+        if not terms.rank:
+            raise LayoutError("expected terms of rank 1 or more, got rank 0")
+        return RaggedShape(terms.layout, (None, *terms.shape[1:]))
+
+    def check_operands(self) -> None:
+        check_vector(self.positions, "positions")
+        check_scalar(self.count, "a count")
+
+    def checks(self, ask: Checker[Q]) -> None:
+        ask.equal(0, ask.extent(self.positions, 0), ask.extent(self.terms, 0))
+        ask.valid("at_least", 0, self.count, factor=0)
+        ask.valid("index", 0, self.positions, self.count)
+        static = tensor_shape(self.res).shape[0]
+        if static is not None:
+            ask.equal(0, self.count, static)
+        ask.fits(0, [self.count, *(ask.extent(self.terms, d) for d in range(1, tensor_shape(self.terms).rank))])

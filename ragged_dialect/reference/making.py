@@ -148,6 +148,11 @@ def from_padded(dense: Array, vectors: Sequence[Array], result: RaggedShape) -> 
     return RaggedValue.make(made.values, axes)
 
 
+def _wide(dtype: np.dtype) -> np.dtype:
+    """What elements are added as: short floats as float32."""
+    return np.dtype(np.float32) if dtype.kind not in "iub" and dtype.itemsize == 2 else dtype
+
+
 def reduce_across(x: RaggedValue, extent: int, dim: int, kind: str) -> Value:
     """`ragged.reduce_across`: row i combines row i of every component that has one."""
     axis, _ = x.locate(dim)
@@ -156,7 +161,7 @@ def reduce_across(x: RaggedValue, extent: int, dim: int, kind: str) -> Value:
     others = RaggedValue(x.shape, x.values, tuple(Axis.plain(a.size) if k == axis else a for k, a in enumerate(x.axes)))
     values = others.gather()
     dtype = x.values.dtype
-    wide = np.dtype(np.float32) if dtype.kind not in "iub" and dtype.itemsize == 2 else dtype
+    wide = _wide(dtype)
     shape = [extent if k == axis else n for k, n in enumerate(values.shape)]
     out = np.full(shape, NEUTRAL[kind](wide), wide)
     rows = np.moveaxis(out, axis, 0)
@@ -174,6 +179,15 @@ def group_by(keys: Array, count: int) -> Value:
     places = [[i for i, key in enumerate(keys.tolist()) if key == k] for k in range(count)]
     axis = build("dr", [count, None], [prefix_sums([len(own) for own in places])], len(keys))
     return RaggedValue.make(np.array([i for own in places for i in own], np.int64), [axis])
+
+
+def scatter_add(terms: Array, positions: Array, count: int) -> Array:
+    """`ragged.scatter_add`: every term at its position, one after the other."""
+    wide = _wide(terms.dtype)
+    sums = np.zeros((count, *terms.shape[1:]), wide)
+    for term, position in zip(terms.astype(wide), positions.tolist(), strict=True):
+        sums[position] = COMBINERS["sum"](sums[position], term)
+    return sums.astype(terms.dtype)
 
 
 def scan(x: Value, dim: int, kind: str, reverse: bool) -> Value:

@@ -120,6 +120,11 @@ def _group_by(program: Program, op: ir.Operation) -> Run:
     return pure(lambda keys, count: making.group_by(keys, int(count)))
 
 
+@handler("ragged.scatter_add")
+def _scatter_add(program: Program, op: ir.Operation) -> Run:
+    return pure(lambda terms, positions, count: making.scatter_add(terms, positions, int(count)))
+
+
 @handler("ragged.all_to_all")
 def _all_to_all(program: Program, op: ir.Operation) -> Run:
     return lambda env, operands: [exchange.all_to_all(RaggedValue.of(operands[0]))]

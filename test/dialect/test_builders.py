@@ -69,6 +69,7 @@ CASES = [
     (["tensor<3x9x8xf32>", "tensor<4xi64>"], lambda x, o: ragged.from_padded(x, [o], "dr|d"), X),
     ([HEADS, HEADS], lambda q, k: ragged.attention(q, k, k, 0.5, "causal_end", 30.0), HEADS),
     (["tensor<?xi32>", "index"], lambda k, n: ragged.group_by(k, n), J("?x?xi64", "dr")),
+    (["tensor<?x8xf32>", "tensor<?xi32>", "i64"], lambda x, k, n: ragged.scatter_add(x, k, n), "tensor<?x8xf32>"),
     ([X], lambda x: ragged.scan(x, dim=1, kind="sum", reverse=True), X),
     ([X, "index"], lambda x, n: ragged.reduce_across(x, n, dim=1, kind="sum"), "tensor<?x8xf32>"),
     ([X], lambda x: ragged.assume(x, level=1, divisible_by=8, min=0, max=64), X),

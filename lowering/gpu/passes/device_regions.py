@@ -120,18 +120,27 @@ class Regions:
                 self._wrap(block)
 
     def _read_back_bounds(self, op: ir.Operation) -> None:
-        for k, x in enumerate(op.operands):
+        for x in list(op.operands):
             if x in self.slots:
-                op.operands[k] = self._load(x)
+                self._read(x, op)
 
     def _read_back(self, op: ir.Operation) -> None:
         """Load the device's scalars that a host op needs."""
         with ir.InsertionPoint(op), op.location:
             for k, x in enumerate(op.operands):
                 if x in self.slots:
-                    op.operands[k] = self._load(x)
+                    self._read(x, op)
                 elif x in self.views:
                     op.operands[k] = self._rebuild(x, {})
+
+    def _read(self, x: ir.Value, op: ir.Operation) -> None:
+        """Load a scalar of the device for an op of the host. From there on the host knows it: it is not waited for
+        again, and what is as long as it says is cut into as many tiles."""
+        loaded = self._load(x)
+        for use in list(x.uses):
+            user = _in_block(use.owner.operation, op.block)
+            if user is not None and not user.is_before_in_block(op):
+                use.owner.operands[use.operand_number] = loaded
 
     # Runs --------------------------------------------------------------------------------------------
 
@@ -221,6 +230,15 @@ def _used_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
         return False
 
     return any(not inside(use.owner.operation) for use in value.uses)
+
+
+def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
+    """The op of a block that is another, or around it."""
+    while op.name != "func.func":
+        if op.block == block:
+            return op
+        op = op.parent
+    return None
 
 
 def _walk_any(op: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> bool:

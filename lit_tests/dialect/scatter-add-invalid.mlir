@@ -1,0 +1,41 @@
+// RUN: ragged-opt %s --split-input-file --verify-diagnostics
+
+// What is added has no structure: values of a ragged tensor do.
+func.func @ragged(%terms: tensor<?x?xf32, #ragged.layout<"dr">>, %positions: tensor<?xi64>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected dense terms, got layout "dr"}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?xi64>, index) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @scalar(%terms: tensor<f32>, %positions: tensor<?xi64>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected terms of rank 1 or more, got rank 0}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<f32>, tensor<?xi64>, index) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+// Positions of several dims are one vector.
+func.func @positions(%terms: tensor<?xf32>, %positions: tensor<?x2xi64>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected positions of rank 1, got rank 2}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?xf32>, tensor<?x2xi64>, index) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @count(%terms: tensor<?xf32>, %positions: tensor<?xi64>, %count: f32) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected a count of type i32, i64 or index, got f32}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?xf32>, tensor<?xi64>, f32) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @result(%terms: tensor<?x8xf32>, %positions: tensor<?xi64>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected result type tensor<?x8xf32>, got tensor<?x9xf32>}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x9xf32>
+  return
+}

@@ -1,0 +1,16 @@
+// RUN: ragged-opt %s --mlir-print-op-generic | ragged-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @rows
+// CHECK: ragged.scatter_add %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
+func.func @rows(%terms: tensor<?x8xf32>, %positions: tensor<?xi64>, %count: index) -> tensor<?x8xf32> {
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// A histogram; the result's type may know the number of rows.
+// CHECK-LABEL: func.func @histogram
+// CHECK: ragged.scatter_add %{{.*}}, %{{.*}}, %{{.*}} : (tensor<6xi64>, tensor<6xi32>, i64) -> tensor<4xi64>
+func.func @histogram(%ones: tensor<6xi64>, %keys: tensor<6xi32>, %count: i64) -> tensor<4xi64> {
+  %0 = ragged.scatter_add %ones, %keys, %count : (tensor<6xi64>, tensor<6xi32>, i64) -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}

@@ -1,0 +1,47 @@
+// RUN: ragged-opt %s --ragged-decompose-scatters | FileCheck %s
+// RUN: ragged-opt %s --ragged-decompose-scatters="features=8" | FileCheck %s --check-prefix=ROWS
+
+// The terms of each position, in their order, and their sum.
+
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: (%[[TERMS:.*]]: tensor<?x8xf32>, %[[POSITIONS:.*]]: tensor<?xi64>, %[[COUNT:.*]]: index)
+// CHECK: %[[PLACES:.*]] = ragged.group_by %[[POSITIONS]], %[[COUNT]]
+// CHECK: %[[TAKEN:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[PLACES]]
+// CHECK: ^bb0(%[[PLACE:.*]]: i64, %{{.*}}: f32):
+// CHECK: %[[ROW:.*]] = arith.index_cast %[[PLACE]]
+// CHECK: tensor.extract %[[TERMS]][%[[ROW]], %{{.*}}]
+// CHECK: %[[ZEROS:.*]] = linalg.fill
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[TAKEN]] {{.*}} outs(%[[ZEROS]]
+// CHECK: arith.addf
+// CHECK-NOT: ragged.scatter_add
+// ROWS-LABEL: func.func @rows
+// ROWS-NOT: ragged.scatter_add
+func.func @rows(%terms: tensor<?x8xf32>, %positions: tensor<?xi64>, %count: index) -> tensor<?x8xf32> {
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// Short floats are added as f32; a row of two is left where rows of eight are asked for.
+
+// CHECK-LABEL: func.func @pairs
+// CHECK: arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.addf %{{.*}}, %{{.*}} : f32
+// CHECK: arith.truncf %{{.*}} : tensor<3x2xf32> to tensor<3x2xf16>
+// ROWS-LABEL: func.func @pairs
+// ROWS: ragged.scatter_add
+func.func @pairs(%terms: tensor<9x2xf16>, %positions: tensor<9xi64>) -> tensor<3x2xf16> {
+  %count = arith.constant 3 : index
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<9x2xf16>, tensor<9xi64>, index) -> tensor<3x2xf16>
+  return %0 : tensor<3x2xf16>
+}
+
+// Integers; rows of any length are sorted.
+
+// CHECK-LABEL: func.func @integers
+// CHECK: arith.addi
+// ROWS-LABEL: func.func @integers
+// ROWS: ragged.group_by
+func.func @integers(%terms: tensor<?x?xi32>, %positions: tensor<?xi32>, %count: i64) -> tensor<?x?xi32> {
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x?xi32>, tensor<?xi32>, i64) -> tensor<?x?xi32>
+  return %0 : tensor<?x?xi32>
+}

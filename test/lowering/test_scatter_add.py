@@ -1,0 +1,75 @@
+"""`ragged.scatter_add` against `np.add.at`, on every target, as it is and decomposed."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.targets import Compile
+
+from ragged_dialect.errors import RangeError, RuntimeCheckError
+from ragged_dialect.reference.interpreter import run
+
+TEXT = """func.func @f(%terms: tensor<?FxT>, %positions: tensor<?xi64>, %count: index) -> tensor<?FxT> {
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?FxT>, tensor<?xi64>, index) -> tensor<?FxT>
+  return %0 : tensor<?FxT>
+}"""
+DTYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i32": np.int32}
+EPSILON = {"f32": 2e-6, "f64": 4e-15, "f16": 2e-3, "bf16": 1e-2, "i32": 0}
+"""Of sums of 300 terms, rounded once."""
+
+
+def text_for(features: str, kind: str) -> str:
+    """The program for rows of some features."""
+    return TEXT.replace("F", features).replace("T", kind)
+
+
+def expected(terms: np.ndarray, positions: np.ndarray, count: int) -> np.ndarray:
+    """Sums, of floats in float64."""
+    wide = terms.dtype if terms.dtype.kind == "i" else np.float64
+    sums = np.zeros((count, *terms.shape[1:]), wide)
+    np.add.at(sums, positions, terms.astype(wide))
+    return sums
+
+
+@pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.parametrize("row", [(), (3,), (8,), (2, 5)])
+@pytest.mark.parametrize(("size", "count"), [(0, 0), (0, 3), (5, 1), (300, 7), (70, 3000)])
+def test_sums_at_positions(compile: Compile, kind: str, row: tuple[int, ...], size: int, count: int) -> None:
+    rng = np.random.default_rng(size)
+    terms = (rng.standard_normal((size, *row)) * 10).astype(DTYPES[kind])
+    positions = np.minimum(rng.zipf(1.5, size) - 1, count - 1)
+    text = text_for("".join(f"x{n}" for n in row), kind)
+    made = compile(text)(terms, positions, count)
+    (reference,) = run(text, "f", [terms, positions, count])
+    bound = float(expected(abs(terms), positions, count).astype(float).max(initial=1)) * EPSILON[kind]
+    for result in (made, reference):
+        np.testing.assert_allclose(result.astype(float), expected(terms, positions, count).astype(float), 0, bound)
+
+
+@pytest.mark.parametrize("features", ["", "x8"])
+@pytest.mark.parametrize("position", [-1, 3, 2**40, -(2**63)])
+def test_positions_out_of_range(compile: Compile, features: str, position: int) -> None:
+    terms = np.ones((2, 8) if features else 2, np.float32)
+    text = f"^ragged.scatter_add: level 0, component 1: expected index in \\[0, 3\\), got {position}$"
+    with pytest.raises(RangeError, match=text):
+        compile(text_for(features, "f32"))(terms, np.array([0, position]), 3)
+
+
+@pytest.mark.parametrize("features", ["", "x8"])
+def test_extents_that_do_not_fit(compile: Compile, features: str) -> None:
+    function, terms = compile(text_for(features, "f32")), np.ones((2, 8) if features else 2, np.float32)
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.scatter_add: level 0: expected at least 0, got -1$"):
+        function(terms, np.array([0, 0]), -1)
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.scatter_add: level 0: expected extent 2, got 3$"):
+        function(terms, np.array([0, 0, 0]), 1)
+    static = text_for(features, "f32").replace(f"-> tensor<?{features}xf32>", f"-> tensor<4{features}xf32>")
+    static = static.replace(f"return %0 : tensor<?{features}xf32>", f"return %0 : tensor<4{features}xf32>")
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.scatter_add: level 0: expected extent 4, got 3$"):
+        compile(static)(terms, np.array([0, 0]), 3)
+
+
+@pytest.mark.parametrize("count", [2**40, 2**62, 2**63 - 1])
+def test_more_rows_than_memory_has(compile: Compile, count: int) -> None:
+    with pytest.raises((MemoryError, RuntimeCheckError)):
+        compile(text_for("x8", "f32"))(np.ones((2, 8), np.float32), np.array([0, 1]), count)
