@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import SupportsIndex
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, integer, listed
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
@@ -22,6 +23,7 @@ from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.segments import GROUPS
 
 _MOST_PARTS = 2**20
 
@@ -42,9 +44,16 @@ def _concat(*arrays: Tensor, axis: int) -> Tensor:
         _check_pair(first, other, dim)
     if first.is_dense and len(given) == 1:
         return first
-    value = builders.concat([x.value for x in given], dim)
+    value = _joined([x.value for x in given], dim)
     known: dict[int, Axis] = {n: a for n, a in enumerate(first.axes) if n != first.place(dim)[0]}
     return of_value(first.trace, value, first.dtype, known)
+
+
+def _joined(values: list[ir.Value], dim: int) -> ir.Value:
+    """One after the other; those of more runs of a type than an op takes in parts."""
+    while sum(1 for _ in groupby(value.type for value in values)) > GROUPS:
+        values = [builders.concat(values[k : k + GROUPS], dim) for k in range(0, len(values), GROUPS)]
+    return builders.concat(values, dim)
 
 
 def _one_dtype(arrays: Sequence[Tensor]) -> list[Tensor]:

@@ -209,6 +209,16 @@ def test_concat_of_dense_arrays() -> None:
     assert_components(rg.concat([x, first]), [*components(x), *first])
 
 
+def test_concat_of_many_extents() -> None:
+    """More runs of a type than `ragged.concat` takes."""
+    parts = [np.full((3, k % 2 + 1), k, np.float32) for k in range(26)]
+    whole = np.concatenate(parts, axis=1)
+    found = rg.concat([rg.from_lengths(x, [1, 0, 2]) for x in parts], axis=2)
+    assert found.shape == (3, None, 39)
+    assert_components(found, [whole[:1], whole[1:1], whole[1:]])
+    assert np.array_equal(rg.concat(parts, axis=1), whole)
+
+
 def test_stack_and_chunk() -> None:
     x = array(LENGTHS)
     assert_components(rg.stack([x, x * 2])[1], [2 * c for c in components(x)])
