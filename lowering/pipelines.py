@@ -143,7 +143,9 @@ VERSIONS = "version-ragged-components"
 _GPU = Stage("gpu", "privatize-ragged-scratch,place-ragged-temporaries,convert-forall-to-gpu,canonicalize,cse")
 
 
-_GPU_EXPANDED = f"expand-ragged-scans{{tile={DEVICE.scan_rows}}},ragged-decompose-scans,ragged-decompose-scatters"
+_GPU_EXPANDED = (
+    f"expand-ragged-scans{{tile={DEVICE.scan_rows}}},ragged-decompose-scans,ragged-decompose-scatters{{across=true}}"
+)
 
 
 def _gpu_loops(schedule: str) -> Stage:

@@ -1,4 +1,4 @@
-"""`ragged-decompose-scatters`: what is added at positions, as a sum for each position."""
+"""`ragged-decompose-scatters`: what is combined at positions, as a reduction for each position."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.kinds import combine
+from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import view_of
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.grouping import ScatterAddOp
+from ragged_dialect.ops.making import ReduceAcrossOp
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.values import converted, empty_without
+from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
+from ragged_dialect.types import shape_of
 
 
 @dataclass(frozen=True)
@@ -33,43 +36,81 @@ class RaggedDecomposeScatters(RaggedPass):
     ```
 
     All positions are independent of each other. An op whose rows have fewer elements than `features` stays as it is:
-    one thread adds these faster than it sorts them.
+    one thread adds these faster than it sorts them. With `across`, `ragged.reduce_across` is replaced alike where its
+    axis is the first one and the others are dense: elements are at the position that they have in their component.
     """
 
     features: int = 0
+    across: bool = False
 
     name: ClassVar[str] = "ragged-decompose-scatters"
     anchor: ClassVar[str] = "any"
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
-        for found in find_ops(op, ScatterAddOp.OPERATION_NAME):
-            scatter = view_of(found, ScatterAddOp)
-            row = list(scatter.terms.type.shape)[1:]
-            if DYNAMIC in row or math.prod(row) >= self.features:
-                with ir.InsertionPoint(found), found.location:
-                    found.results[0].replace_all_uses_with(_decomposed(scatter))
-                found.erase()
+        for found in ops_in(op):
+            with ir.InsertionPoint(found), found.location:
+                scatter = self._scatter(found)
+                if scatter is not None:
+                    found.results[0].replace_all_uses_with(scatter.decomposed())
+                    found.erase()
+
+    def _scatter(self, op: ir.Operation) -> _Scatter | None:
+        if op.name == ScatterAddOp.OPERATION_NAME:
+            add = view_of(op, ScatterAddOp)
+            row = list(add.terms.type.shape)[1:]
+            if DYNAMIC not in row and math.prod(row) < self.features:
+                return None
+            return _Scatter(add.terms, add.positions, add.count, "sum", add.res.type)
+        return (
+            _across(view_of(op, ReduceAcrossOp)) if self.across and op.name == ReduceAcrossOp.OPERATION_NAME else None
+        )
 
 
-def _decomposed(op: ScatterAddOp) -> ir.Value:
-    terms, element = op.terms, op.terms.type.element_type
-    features = range(2, len(terms.type.shape) + 1)
-    rank = len(features) + 2
-    sizes = [shapes.dim(terms, loop - 1) for loop in features]
-    places = builders.group_by(op.positions, op.count)
-    loops = [ir.AffineDimExpr.get(k) for k in range(rank)]
-    whole, parallel = ir.AffineMap.get_identity(rank), ["parallel"] * rank
+def _across(op: ReduceAcrossOp) -> _Scatter | None:
+    """Elements at the position that they have in their component."""
+    dim = op.dim.value
+    layout = shape_of(op.x.type).layout
+    if layout.locate(dim)[0] or not all(layout.is_plain(d) for d in range(dim + 1, layout.rank)):
+        return None
+    x = without_gaps(op.x)
+    like = empty_without(x, frozenset(range(dim + 1, layout.rank)), build.i64())
+    whole = ir.AffineMap.get_identity(dim + 1)
+    positions = mapped([], Access(like, whole), ["parallel"] * (dim + 1), lambda _: build.to_i64(loop_index(dim)))
+    return _Scatter(storage_of(x), storage_of(positions), op.max, op.kind.value, op.res.type)
 
-    def term(given: list[ir.Value]) -> ir.Value:
-        at = [build.to_index(given[0]), *(loop_index(loop) for loop in features)]
-        return converted(tensor.extract(terms, at), wide(element))
 
-    of_places = Access(places, ir.AffineMap.get(rank, 0, loops[:2]))
-    taken = mapped([of_places], Access(empty_without(places, frozenset(), wide(element), sizes), whole), parallel, term)
-    count = build.to_index(op.count) if op.res.type.is_dynamic_dim(0) else op.res.type.shape[0]
-    zeros = shapes.fill(build.constant(wide(element), 0), shapes.empty([count, *sizes], wide(element)))
-    kept = ir.AffineMap.get(rank, 0, [loops[0], *loops[2:]])
-    kinds = ["parallel", "reduction", *parallel[2:]]
-    sums = generic([taken], [zeros], [whole, kept], kinds, lambda e: [combine("sum", e[1], e[0])]).result
-    return shapes.cast(converted(sums, element), op.res.type)
+@dataclass(frozen=True)
+class _Scatter:
+    """Rows combined at positions of a dense tensor of `count` rows."""
+
+    terms: ir.Value
+    positions: ir.Value
+    count: ir.Value
+    kind: str
+    type: ir.Type
+
+    def decomposed(self) -> ir.Value:
+        """A reduction for each position."""
+        element = self.terms.type.element_type
+        features = range(2, len(self.terms.type.shape) + 1)
+        rank = len(features) + 2
+        sizes = [shapes.dim(self.terms, loop - 1) for loop in features]
+        places = builders.group_by(self.positions, self.count)
+        loops = [ir.AffineDimExpr.get(k) for k in range(rank)]
+        whole, parallel = ir.AffineMap.get_identity(rank), ["parallel"] * rank
+
+        def term(given: list[ir.Value]) -> ir.Value:
+            at = [build.to_index(given[0]), *(loop_index(loop) for loop in features)]
+            return converted(tensor.extract(self.terms, at), wide(element))
+
+        of_places = Access(places, ir.AffineMap.get(rank, 0, loops[:2]))
+        out = Access(empty_without(places, frozenset(), wide(element), sizes), whole)
+        taken = mapped([of_places], out, parallel, term)
+        static = shape_of(self.type).shape[0]
+        count = build.to_index(self.count) if static is None else static
+        start = shapes.fill(neutral(self.kind, wide(element)), shapes.empty([count, *sizes], wide(element)))
+        kept = ir.AffineMap.get(rank, 0, [loops[0], *loops[2:]])
+        kinds = ["parallel", "reduction", *parallel[2:]]
+        made = generic([taken], [start], [whole, kept], kinds, lambda e: [combine(self.kind, e[1], e[0])]).result
+        return shapes.cast(converted(made, element), self.type)

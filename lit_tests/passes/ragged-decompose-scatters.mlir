@@ -1,5 +1,6 @@
 // RUN: ragged-opt %s --ragged-decompose-scatters | FileCheck %s
 // RUN: ragged-opt %s --ragged-decompose-scatters="features=8" | FileCheck %s --check-prefix=ROWS
+// RUN: ragged-opt %s --ragged-decompose-scatters="across=true" | FileCheck %s --check-prefix=ACROSS
 
 // The terms of each position, in their order, and their sum.
 
@@ -44,4 +45,32 @@ func.func @pairs(%terms: tensor<9x2xf16>, %positions: tensor<9xi64>) -> tensor<3
 func.func @integers(%terms: tensor<?x?xi32>, %positions: tensor<?xi32>, %count: i64) -> tensor<?x?xi32> {
   %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x?xi32>, tensor<?xi32>, i64) -> tensor<?x?xi32>
   return %0 : tensor<?x?xi32>
+}
+
+// Row i of every component, where that is asked for: rows are at the position that they have in their component.
+
+// CHECK-LABEL: func.func @across
+// CHECK: ragged.reduce_across
+// ACROSS-LABEL: func.func @across
+// ACROSS-SAME: (%[[X:.*]]: tensor<3x?x8xf32, #{{.*}}>, %[[MAX:.*]]: index)
+// ACROSS: linalg.index 1
+// ACROSS: %[[POSITIONS:.*]] = ragged.values %{{.*}} : {{.*}} -> tensor<?xi64>
+// ACROSS: %[[PLACES:.*]] = ragged.group_by %[[POSITIONS]], %[[MAX]]
+// ACROSS: arith.constant 0xFF800000 : f32
+// ACROSS: arith.maximumf
+// ACROSS-NOT: ragged.reduce_across
+func.func @across(%x: tensor<3x?x8xf32, #ragged.layout<"dr|d">>, %max: index) -> tensor<?x8xf32> {
+  %0 = ragged.reduce_across %x, %max {dim = 1, kind = "max"}
+    : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>, index) -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// An axis that is not the first one, or below which others are ragged, stays.
+
+// ACROSS-LABEL: func.func @inner
+// ACROSS: ragged.reduce_across
+func.func @inner(%x: tensor<4x3x?xf32, #ragged.layout<"d|dr">>, %max: index) -> tensor<4x?xf32> {
+  %0 = ragged.reduce_across %x, %max {dim = 2, kind = "sum"}
+    : (tensor<4x3x?xf32, #ragged.layout<"d|dr">>, index) -> tensor<4x?xf32>
+  return %0 : tensor<4x?xf32>
 }

@@ -52,9 +52,7 @@ func.func @below_first(%x: tensor<3x?x2x?xf32, #lists>, %w: tensor<2xf32>) -> te
 // CHECK-SAME: %[[X:[a-z0-9]*]]: {{.*}}, %{{.*}}: tensor<9x9xf32>, %[[C:[a-z0-9]*]]: tensor<3xf32>)
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[X]], %[[C]] :
 // CHECK: %[[V:.*]] = ragged.values %[[T]]
-// CHECK: scf.for
-// CHECK: tensor.extract %[[V]][
-// CHECK: tensor.insert
+// CHECK: ragged.scatter_add %[[V]], %{{.*}}, %{{.*}} : (tensor<?xf32>, tensor<?xi64>, index) ->
 func.func @some(%x: tensor<3x?x?xf32, #lists>, %p: tensor<9x9xf32>) -> tensor<3xf32> {
   %zero = arith.constant dense<0.0> : tensor<3xf32>
   %y = linalg.generic {indexing_maps = [affine_map<(b, i, k) -> (b, i, k)>, affine_map<(b, i, k) -> (i, k)>, affine_map<(b, i, k) -> (b)>],

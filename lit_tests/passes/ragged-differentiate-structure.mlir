@@ -77,9 +77,7 @@ func.func @concat(%x: tensor<3x?xf32, #jagged>, %y: tensor<3x?xf32, #jagged>) ->
 
 // Windows may overlap: elements of the storage get the sum of what shows them.
 // CHECK-LABEL: func.func @windows_vjp(
-// CHECK: scf.for
-// CHECK: arith.addf
-// CHECK: tensor.insert
+// CHECK: ragged.scatter_add
 func.func @windows(%x: tensor<?xf32>, %starts: tensor<3xi64>, %lengths: tensor<3xi64>) -> tensor<3x?xf32, #window> {
   %y = ragged.assemble %x, %starts, %lengths
     : (tensor<?xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<3x?xf32, #window>
@@ -96,7 +94,7 @@ func.func @windows(%x: tensor<?xf32>, %starts: tensor<3xi64>, %lengths: tensor<3
 // CHECK: %[[STARTS:.*]] = ragged.starts %{{.*}} {level = 2}
 // CHECK: linalg.generic
 // CHECK: tensor.extract %[[STARTS]]
-// CHECK: tensor.insert
+// CHECK: ragged.scatter_add
 func.func @inner_windows(%x: tensor<?xf32>, %offsets: tensor<4xi64>, %starts: tensor<?xi64>, %lengths: tensor<?xi64>) -> tensor<3x?x?xf32, #window> {
   %y = ragged.assemble %x, %offsets, %starts, %lengths
     : (tensor<?xf32>, tensor<4xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<3x?x?xf32, #window>
