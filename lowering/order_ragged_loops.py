@@ -9,6 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds, renumber_loops
 from ragged_dialect.ir.match import combiner_of, made_by
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import RaggedPass
 
 _SUMS = frozenset({"arith.addf", "arith.mulf"})
@@ -69,10 +70,9 @@ def _contract(combiner: ir.Operation) -> bool:
 
 
 def _interchange(op: ir.Operation, free: bool) -> None:
-    maps = indexing_maps(op)
-    rank = maps[0].n_dims
-    outs = list(op.attributes["operandSegmentSizes"])[1]
-    scores = [_score(maps, len(maps) - outs, loop) for loop in range(rank)]
+    rank = len(iterator_kinds(op))
+    accesses = [*_accesses(op), *_gathers(op)]
+    scores = [_score(accesses, loop) for loop in range(rank)]
     if rank < 2 or max(scores) <= scores[-1]:
         return
     inner = scores.index(max(scores))
@@ -83,19 +83,57 @@ def _interchange(op: ir.Operation, free: bool) -> None:
         return
     place = {loop: at for at, loop in enumerate(order)}
     table = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(place[k]) for k in range(rank)])
+    maps = indexing_maps(op)
     new = [ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [e.compose(table) for e in m.results])) for m in maps]
     op.attributes["indexing_maps"] = ir.ArrayAttr.get(new)
     op.attributes["iterator_types"] = ir.ArrayAttr.get([kinds[k] for k in order])
     renumber_loops(op, place)
 
 
-def _score(maps: list[ir.AffineMap], inputs: int, loop: int) -> float:
-    """How many operands a loop runs through along memory; a written one counts more, one of fewer dims than
-    others, which is in cache, only between equals."""
-    rank = max(len(map_.results) for map_ in maps)
-    total = 0.0
+@dataclass(frozen=True)
+class _Access:
+    """What an operand, or a load of the body, goes along: the loop that runs through its memory, and how many loops it
+    changes with."""
+
+    along: int | None
+    loops: int
+    weight: float = 1.0
+
+
+def _accesses(op: ir.Operation) -> list[_Access]:
+    """Those of the operands; a written one counts more."""
+    maps = indexing_maps(op)
+    outs = list(op.attributes["operandSegmentSizes"])[1]
+    found: list[_Access] = []
     for k, map_ in enumerate(maps):
         results = list(map_.results)
-        if results and isinstance(results[-1], ir.AffineDimExpr) and results[-1].position == loop:
-            total += (1.0 if k < inputs else 1.5) * (1.0 if len(results) == rank else _SMALL)
-    return total
+        last = results[-1] if results and isinstance(results[-1], ir.AffineDimExpr) else None
+        weight = 1.0 if k < len(maps) - outs else 1.5
+        found.append(_Access(None if last is None else last.position, len(results), weight))
+    return found
+
+
+def _gathers(op: ir.Operation) -> list[_Access]:
+    """Those of the rows that the body takes of buffers: along another loop than their last dim, every element is
+    somewhere else."""
+    block, maps = op.regions[0].blocks[0], indexing_maps(op)
+    loops: dict[ir.Value, frozenset[int]] = {
+        argument: frozenset(k for expr in map_.results for k in range(map_.n_dims) if expr_uses(expr, k))
+        for argument, map_ in zip(block.arguments, maps, strict=True)
+    }
+    found: list[_Access] = []
+    for inner in (o.operation for o in block.operations):
+        own = frozenset[int]().union(*(loops.get(x, frozenset()) for x in inner.operands))
+        if inner.name == "linalg.index":
+            own = frozenset({inner.attributes["dim"].value})
+        loops.update((result, own) for result in inner.results)
+        if inner.name == "memref.load" and len(inner.operands) > 1:
+            last = made_by(inner.operands[-1], "linalg.index")
+            found.append(_Access(None if last is None else last.attributes["dim"].value, len(own)))
+    return found
+
+
+def _score(accesses: list[_Access], loop: int) -> float:
+    """How many accesses a loop runs along; one of fewer loops than others, which is in cache, only between equals."""
+    most = max(access.loops for access in accesses)
+    return sum(a.weight * (1.0 if a.loops == most else _SMALL) for a in accesses if a.along == loop)

@@ -63,3 +63,21 @@ func.func @before(%a: memref<?x4xf32>, %c: memref<4xf32>) {
   }
   return
 }
+
+// Rows that the body takes of a table go along memory too: two numbers for each do not make the features the outer loop.
+// CHECK-LABEL: func.func @weighted
+// CHECK: iterator_types = ["reduction", "parallel"]
+// CHECK: linalg.index 1
+func.func @weighted(%ids: memref<?xindex>, %w: memref<?xf32>, %table: memref<?x64xf32>, %c: memref<64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(d, i) -> (i)>, affine_map<(d, i) -> (i)>, affine_map<(d, i) -> (d)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%ids, %w : memref<?xindex>, memref<?xf32>) outs(%c : memref<64xf32>) {
+  ^bb0(%row: index, %x: f32, %acc: f32):
+    %d = linalg.index 0 : index
+    %t = memref.load %table[%row, %d] : memref<?x64xf32>
+    %m = arith.mulf %t, %x : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}
