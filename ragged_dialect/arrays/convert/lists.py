@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, cast
@@ -26,6 +27,11 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     numbers are vectors, ragged arrays lists of their components, and any iterable is a list. The values are
     copied. ArgumentError for lists of different depth, for arrays with different dense extents, for what is
     no list, and for nothing at all, whose shape nobody knows."""
+    plain = _plain(components) if is_list(components) else None
+    if plain is not None:
+        values, lengths = plain
+        values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
+        return from_lengths(values, *lengths)
     items = _listed(components, 0)
     if not is_list(items) and (storage.library(items) is None or not storage.peek(items).ndim):
         raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
@@ -55,6 +61,33 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
 
 
 _NUMBERS = (int, float, bool)
+
+
+def _plain(items: Sequence[object]) -> tuple[np.ndarray, list[np.ndarray]] | None:
+    """Values and lengths of lists of nothing but numbers, or arrays of NumPy, all equally deep: level by level, as a
+    list of many would cost as much as its elements. None for everything else, and for what is refused."""
+    level: Sequence[Sequence[object]] = [items]
+    lengths: list[np.ndarray] = []
+    for _ in range(_DEEPEST):
+        lengths.append(np.fromiter(map(len, level), np.int64, len(level)))
+        inside = list(itertools.chain.from_iterable(level))
+        kinds = set(map(type, inside))
+        if not kinds or not kinds <= {list, tuple}:
+            break
+        level = cast("list[Sequence[object]]", inside)
+    else:
+        return None
+    if kinds == {np.ndarray}:
+        arrays = cast("list[np.ndarray]", inside)
+        if {a.shape[1:] for a in arrays if a.ndim} != {arrays[0].shape[1:]} or not all(a.ndim for a in arrays):
+            return None
+        lengths.append(np.fromiter(map(len, arrays), np.int64, len(arrays)))
+        with enough("ragged"):
+            return np.concatenate(arrays), lengths[1:]
+    if not kinds or len(lengths) < 2 or not kinds <= set(_NUMBERS):
+        return None
+    values = np.asarray(inside)
+    return (values, lengths[1:]) if values.dtype.kind in "bif" else None
 
 
 _DEEPEST = 64
@@ -115,8 +148,32 @@ def _holds_more(item: Sequence[object]) -> bool:
 def nested_lists(x: object) -> list[Any]:
     """Nested lists of Python numbers."""
     if isinstance(x, RaggedArray):
-        return [nested_lists(part) for part in components(x.detach())]
+        whole = _folded(x.detach())
+        return [nested_lists(part) for part in components(x.detach())] if whole is None else whole
     return storage.to_host(storage.take(x)).tolist()
+
+
+def _folded(x: RaggedArray) -> list[Any] | None:
+    """The elements as one list, cut into lists level by level, innermost first. None where lists would be in several,
+    and for levels that do not follow one another."""
+    axis = x.axes[0]
+    if axis is None or not set(axis.letters) <= set("drw") or any(other is not None for other in x.axes[1:]):
+        return None
+    last = len(axis.letters) - 1
+    if "w" in axis.letters[:last] or (axis.letters[last] == "w" and len(x.buffer.shape) > 1):
+        return None
+    parts: list[Any] = storage.to_host(x.buffer.array).tolist()
+    for level in range(last, 0, -1):
+        if axis.letters[level] == "d":
+            size = axis.extents[level]
+            if not size:
+                return None
+            parts = [parts[low : low + size] for low in range(0, len(parts), size)]
+        else:
+            starts, lengths = storage.to_host(axis.starts(level)), storage.to_host(axis.lengths(level))
+            ends = (starts + lengths).tolist()
+            parts = [parts[low:high] for low, high in zip(starts.tolist(), ends, strict=True)]
+    return parts
 
 
 _SHOWN = 3

@@ -21,6 +21,9 @@ def components(x: RaggedArray, count: int | None = None) -> list[RaggedArray | D
     if axis is None:
         return [_row(x, at) for at in range(total)]
     pieces = _Pieces(axis)
+    if len(axis.letters) == 2 and axis.letters[1] in RAGGED and all(other is None for other in x.axes[1:]):
+        values, starts, lengths = x.buffer.given(x.spec.library), pieces.starts[1][:total], pieces.lengths[1][:total]
+        return [values[low:high] for low, high in zip(starts.tolist(), (starts + lengths).tolist(), strict=True)]
     return [_component(x, *pieces.component(at)) for at in range(total)]
 
 
