@@ -44,7 +44,8 @@ class MergeIndexVectors(RaggedPass):
 
 def _fit(first: ir.Operation, later: ir.Operation) -> bool:
     """Whether two ops compute as many elements, and the first may do so where the later one does."""
-    if first.block != later.block or _size(first) is None or _size(first) != _size(later):
+    size, other = _size(first), _size(later)
+    if first.block != later.block or size is None or other is None or size != other:
         return False
     place = {op.operation: number for number, op in enumerate(first.block.operations)}
     users = [_in_block(use.owner.operation, place) for result in first.results for use in result.uses]

@@ -70,3 +70,25 @@ func.func @apart(%s: tensor<?xi64>, %n: index, %m: index) -> (tensor<?xi64>, ten
   } -> tensor<?xi64>
   return %first, %other, %of_it, %one : tensor<?xi64>, tensor<?xi64>, tensor<?xi64>, i64
 }
+
+// One that is written where another was has no size of its own.
+// CHECK-LABEL: func.func @over(
+// CHECK-NOT: :2 = linalg.generic
+// CHECK: return
+func.func @over(%s: tensor<?xi64>, %old: tensor<?xi64>, %n: index) -> (tensor<?xi64>, tensor<?xi64>) {
+  %e = tensor.empty(%n) : tensor<?xi64>
+  %first = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %s[%i] : tensor<?xi64>
+    linalg.yield %v : i64
+  } -> tensor<?xi64>
+  %over = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%old : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %s[%i] : tensor<?xi64>
+    %w = arith.addi %v, %v : i64
+    linalg.yield %w : i64
+  } -> tensor<?xi64>
+  return %first, %over : tensor<?xi64>, tensor<?xi64>
+}

@@ -284,6 +284,15 @@ class RaggedArray(Value, ArrayMethods):
         return axis.longest[level]
 
     @property
+    def size(self) -> int:
+        """How many elements there are, in windows those that they show. LayoutError for a layout with tiles."""
+        if self.layout.has_tiles:
+            raise LayoutError(f'size: expected a layout without tiles, got "{self.layout}" (merge it first)')
+        return math.prod(
+            extent if axis is None else axis.count for axis, extent in zip(self.axes, self.buffer.shape, strict=True)
+        )
+
+    @property
     def nbytes(self) -> int:
         """Bytes of values and index vectors, as they are stored."""
         values = self.dtype.itemsize

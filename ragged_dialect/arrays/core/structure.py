@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ragged_dialect.arrays.core import validation
@@ -148,6 +149,13 @@ class Structure:
             return self.compaction()[0]
         lengths = self.lengths(len(self.letters) - 1)
         return Structure.trusted(f"{self.letters[:-1]}r", [*self.vectors[:-2], offsets_of(lengths)], self.extents)
+
+    @property
+    def count(self) -> int:
+        """How many elements there are, in windows those that they show."""
+        axis = self.contiguous
+        last = max(level for level, letter in enumerate(axis.letters) if letter in RAGGED)
+        return int(axis.vectors[axis.places[last]][-1]) * math.prod(extent or 0 for extent in axis.extents[last + 1 :])
 
     def compaction(self) -> tuple[Structure, Array]:
         """The same lengths with windows made contiguous, and the positions of its elements in the storage."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
 
+import ml_dtypes
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.arguments import bind, checked_axis, listed
+from ragged_dialect.arrays.core.arguments import bind, checked_axis, integer, listed
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS, allowed, is_left_out, reduce
 from ragged_dialect.arrays.ops.join import concat, parts_of, pieces
@@ -19,7 +21,7 @@ from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.narrowing import is_integer
+from ragged_dialect.narrowing import is_integer, is_tuple
 
 FUNCTIONS: dict[str, Body] = {}
 """By NumPy's names; arguments as NumPy's."""
@@ -126,6 +128,69 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
 def count_nonzero(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
     """How many elements are not 0."""
     return OPERATIONS["sum"](OPERATIONS["not_equal"](a, 0), axis=axis, keepdims=keepdims)
+
+
+@_function
+def sort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> ArrayLike:
+    """The elements in order; it is always stable."""
+    return OPERATIONS["sort"](a, axis=axis)
+
+
+@_function
+def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> ArrayLike:
+    """The indices that sort; it is always stable."""
+    return OPERATIONS["argsort"](a, axis=axis)
+
+
+@_function
+def flip(m: ArrayLike, axis: int | tuple[int, ...] | None = None) -> ArrayLike:
+    """The elements along dims in reverse order, by default along all."""
+    dims = range(m.ndim) if axis is None else axis if is_tuple(axis) else (axis,)
+    gone = {checked_axis("np.flip", dim, m.ndim) for dim in dims}
+    return m[tuple(slice(None, None, -1) if dim in gone else slice(None) for dim in range(m.ndim))]
+
+
+@_function
+def diff(a: ArrayLike, n: int = 1, axis: int = -1) -> ArrayLike:
+    """Differences of neighbours along a dim, `n` times: components have so many elements fewer."""
+    times = integer("np.diff", "n", n)
+    if times < 0:
+        raise ArgumentError(f"np.diff: expected n of at least 0, got {times}")
+    whole = (slice(None),) * checked_axis("np.diff", axis, a.ndim)
+    for _ in range(times):
+        later, earlier = a[(*whole, slice(1, None))], a[(*whole, slice(None, -1))]
+        a = OPERATIONS["not_equal" if a.dtype == np.bool_ else "subtract"](later, earlier)
+    return a
+
+
+@_function
+def ptp(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """The largest element less the smallest one."""
+    return OPERATIONS["subtract"](*(OPERATIONS[n](a, axis=axis, keepdims=keepdims) for n in ("max", "min")))
+
+
+@_function
+def nan_to_num(
+    x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> ArrayLike:
+    """Numbers in the place of nan and infinities, which are by default the extremes of the dtype. Nothing is copied
+    where there are none, as arrays do not change."""
+    if x.dtype.kind in "iub":
+        return x
+    info = ml_dtypes.finfo(x.dtype)
+    for found, number in (
+        (OPERATIONS["isnan"](x), nan),
+        (OPERATIONS["equal"](x, math.inf), float(info.max) if posinf is None else posinf),
+        (OPERATIONS["equal"](x, -math.inf), float(info.min) if neginf is None else neginf),
+    ):
+        x = OPERATIONS["where"](found, number, x)
+    return x
+
+
+@_function
+def size(a: ArrayLike, axis: int | None = None) -> int | None:
+    """How many elements there are; along a dim its extent, None of a ragged one."""
+    return a.size if axis is None else a.shape[checked_axis("np.size", axis, a.ndim)]
 
 
 @_function

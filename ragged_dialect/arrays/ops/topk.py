@@ -1,4 +1,4 @@
-"""`top_k`: the largest elements along a dense dim, and where they are."""
+"""`top_k`: the largest elements along a dim, and where they are."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import numpy as np
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.arguments import integer
-from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import dim_of
+from ragged_dialect.arrays.index.getitem import slice_dim
+from ragged_dialect.arrays.ops.order import KEYS
+from ragged_dialect.arrays.ops.order import key as order_key
 from ragged_dialect.arrays.ops.reduce import reduce, source
+from ragged_dialect.arrays.ops.sort import Sorted
 from ragged_dialect.arrays.tracing.axes import PlainAxis, shape_of
-from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, convert, kind, select
+from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, select
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
-from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
+from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
@@ -27,9 +30,10 @@ _MOST = 2**31 - 1
 
 @operation("top_k")
 def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
-    """The `k` largest elements along a dense dim, in descending order, and their indices, int64: that dim has extent k
-    in both. Of equal elements the first comes first; nan is larger than all, as in `np.sort`. `k` is at most the
-    extent: RuntimeCheckError. The values have a gradient, which goes where they are from.
+    """The `k` largest elements along a dim, in descending order, and their indices, int64. A dense dim has extent k in
+    both, which is at most that of `x`: RuntimeCheckError. Along an innermost ragged dim shorter components have all of
+    their elements. Of equal elements the first comes first; nan is larger than all, as in `np.sort`. The values have a
+    gradient, which goes where they are from.
 
     >>> rg.top_k(np.array([[1.0, 3.0, 2.0]]), 2)
     (array([[3., 2.]]), array([[1, 2]]))
@@ -37,10 +41,11 @@ def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
     x, dim, count = source(x), dim_of(x, axis), integer(x.trace.op, "k", k)
     number = x.place(dim)[0]
     axis_ = x.axes[number]
-    if not isinstance(axis_, PlainAxis):
-        raise LayoutError(f'{x.trace.op}: expected a dense dim of its own, got dim {dim} of layout "{x.layout}"')
     if count < 1:
         raise ArgumentError(f"{x.trace.op}: expected k of at least 1, got {count}")
+    if not isinstance(axis_, PlainAxis):
+        best, first = Sorted.of(x, dim, descending=True), build.value(min(count, _MOST))
+        return slice_dim(best.values, dim, None, first, 1), slice_dim(best.indices, dim, None, first, 1)
     extent = axis_.extent
     if extent is not None and extent < count:
         raise RuntimeCheckError(f"{x.trace.op}: k = {count}: level {dim}: expected at least {count}, got {extent}")
@@ -80,7 +85,7 @@ def _indices(x: Tensor, number: int, dim: int, count: int) -> Tensor:
 def _next(x: Tensor, dim: int, last: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
     """Key and index of the element that comes next to the last one: the largest key of those that come after it, and
     the first place that has it. Two folds in any order, which run on vectors, as `argmax` has them."""
-    whole = _KEYS[x.dtype.itemsize]
+    whole = KEYS[x.dtype.itemsize]
     least, dims = constant(whole, np.iinfo(whole).min), frozenset({dim})
     before = [] if last is None else [*last]
 
@@ -94,39 +99,19 @@ def _next(x: Tensor, dim: int, last: tuple[Tensor, Tensor] | None) -> tuple[Tens
         return arith.ori(compare("lt", key, given[1]), same)
 
     def largest(given: list[ir.Value], best: list[ir.Value]) -> list[ir.Value]:
-        key = _key(given[0], x.dtype)
-        after = follows(key, given)
-        return [arith.maxsi(best[0], key if after is None else select(after, key, least))]
+        own = order_key(given[0], x.dtype)
+        after = follows(own, given)
+        return [arith.maxsi(best[0], own if after is None else select(after, own, least))]
 
     def first(given: list[ir.Value], lowest: list[ir.Value]) -> list[ir.Value]:
-        key = _key(given[0], x.dtype)
-        after, found = follows(key, given), compare("eq", key, given[-1])
+        own = order_key(given[0], x.dtype)
+        after, found = follows(own, given), compare("eq", own, given[-1])
         found = found if after is None else arith.andi(after, found)
         return [arith.minui(lowest[0], select(found, here(), constant(INT64, -1)))]
 
     (key,) = reduce(x, dims, [(whole, least)], largest, before)
     (place,) = reduce(x, dims, [(INT64, constant(INT64, -1))], first, [*before, key])
     return key, place
-
-
-_KEYS = {size: np.dtype(f"int{8 * size}") for size in (1, 2, 4, 8)}
-"""Integers of as many bytes as elements, which have the order of these."""
-
-
-def _key(value: ir.Value, dtype: DType) -> ir.Value:
-    """An integer in the order of elements: of floats the bits, those of negative ones turned round, where 0 has one
-    key and nan is the largest."""
-    if kind(dtype) == "b":
-        return convert(value, dtype, _KEYS[1])
-    if kind(dtype) != "f":
-        return value
-    whole = _KEYS[dtype.itemsize]
-    bits = arith.bitcast(element_type(whole), value)
-    most = np.iinfo(whole).max
-    sign = arith.shrsi(bits, constant(whole, 8 * dtype.itemsize - 1))
-    ordered = arith.xori(bits, arith.andi(sign, constant(whole, most)))
-    ordered = select(compare("eq", value, constant(dtype, 0)), constant(whole, 0), ordered)
-    return select(compare("ne", value, value), constant(whole, most), ordered)
 
 
 def _taken(x: Tensor, number: int, indices: Tensor) -> Tensor:

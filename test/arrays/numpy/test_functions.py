@@ -203,7 +203,7 @@ REFUSED: list[Refusal] = [
     (lambda x: np.add(x, 1, casting="unsafe"), TypeError,
      "np.add: expected no option casting on ragged arrays, got one"),
     (lambda x: np.matvec(x, x), TypeError, "np.matvec: expected a ufunc that ragged arrays have, got another"),
-    (lambda x: np.sort(x), TypeError, "np.sort: expected a function that ragged arrays have, got another"),
+    (lambda x: np.median(x), TypeError, "np.median: expected a function that ragged arrays have, got another"),
     (lambda x: np.sum(x, None, None, np.zeros(4)), TypeError, "np.sum: expected no out, got one"),
     (lambda x: np.stack([x, x], 0, np.zeros(3)), TypeError, "np.stack: expected no out, got one"),
     (lambda x: np.concatenate([x, x], 0, np.zeros(3)), TypeError, "np.concatenate: expected no out, got one"),
@@ -266,3 +266,49 @@ def test_rounding_is_numpys(dtype: str, decimals: int) -> None:
 
 def test_rounding_to_more_decimals_than_floats_have() -> None:
     assert np.isnan(rg.from_lengths(np.ones(2), [1, 1]).round(400).values).all()
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("dtype", ["f4", "i4", "?"])
+def test_neighbours_and_order(axis: int, dtype: str) -> None:
+    x = array((3, 0, 17, 1), (4,), dtype=dtype)
+    for function in (np.diff, np.flip, np.sort):
+        assert_components(function(x, axis=axis), [function(c, axis=axis - 1) for c in components(x)])
+    assert_components(np.diff(x, 2, axis=axis), [np.diff(c, 2, axis=axis - 1) for c in components(x)])
+    assert_components(np.flip(x), [np.flip(c) for c in components(x)][::-1])
+
+
+def test_ranges() -> None:
+    x = array((3, 2, 17, 1), (4,))
+    np.testing.assert_array_equal(np.ptp(x, axis=1), [np.ptp(c, 0) for c in components(x)])
+    assert_components(np.ptp(x, axis=2), [np.ptp(c, 1) for c in components(x)])
+
+
+def test_numbers_for_what_is_none() -> None:
+    for dtype in ("f2", "f4", "f8"):
+        values = np.array([np.nan, 1.0, np.inf, -np.inf], dtype)
+        x = rg.from_lengths(values, [1, 3])
+        np.testing.assert_array_equal(np.nan_to_num(x).values, np.nan_to_num(values))
+        given = np.nan_to_num(x, nan=2.0, posinf=3.0, neginf=4.0).values
+        np.testing.assert_array_equal(given, np.nan_to_num(values, nan=2.0, posinf=3.0, neginf=4.0))
+    assert np.nan_to_num(array(LENGTHS, dtype="i4")).dtype == np.int32
+
+
+def test_sizes() -> None:
+    x = array((3, 0, 17, 1), (4,))
+    assert (x.size, np.size(x), np.size(x, 0), np.size(x, 1), np.size(x, -1)) == (84, 84, 4, None, 4)
+    assert (x[:, 1:].size, x[::2].size, x[:, :, :2].size) == (72, 80, 42)
+    lists = rg.ragged([[[1, 2], [3]], [], [[4]]])
+    assert (lists.size, lists[1:].size, lists[:, :, 1:].size, rg.from_lengths(np.zeros((0, 3)), []).size) == (
+        4,
+        1,
+        1,
+        0,
+    )
+    with pytest.raises(rg.LayoutError, match=r"^size: expected a layout without tiles"):
+        _ = x.split(1, 2).size
+
+
+def test_differences_that_are_none() -> None:
+    with pytest.raises(rg.ArgumentError, match=r"^np.diff: expected n of at least 0, got -1$"):
+        np.diff(array(LENGTHS), -1)

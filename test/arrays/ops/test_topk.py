@@ -75,6 +75,13 @@ def test_the_gradient_goes_where_the_values_are_from() -> None:
     np.testing.assert_allclose(gradient, expected)
 
 
+def test_ragged_dims_have_fewer() -> None:
+    x = rg.ragged([[3.0, 1.0, 2.0], [], [5.0]])
+    for values, indices in (rg.top_k(x, 2, axis=1), rg.jit(lambda x: rg.top_k(x, 2, axis=1))(x)):
+        assert (values.tolist(), indices.tolist()) == ([[3.0, 2.0], [], [5.0]], [[0, 2], [], [0]])
+    assert rg.top_k(x, 2**40, axis=1)[0].tolist() == [[3.0, 2.0, 1.0], [], [5.0]]
+
+
 REFUSED: list[Refusal] = [
     (lambda: rg.top_k(X, 8), rg.RuntimeCheckError, "top_k: k = 8: level 1: expected at least 8, got 7"),
     (lambda: rg.top_k(X, 2**62), rg.RuntimeCheckError, f"level 1: expected at least {2**62}, got 7"),
@@ -84,9 +91,9 @@ REFUSED: list[Refusal] = [
     (lambda: rg.top_k(X, 1.5), rg.ArgumentError, "top_k: expected an integer for k, got float"),
     (lambda: rg.top_k(X, 1, axis=2), rg.AxisError, "top_k: "),
     (
-        lambda: rg.top_k(rg.from_lengths(X, [5, 15]), 1, axis=1),
+        lambda: rg.top_k(rg.ragged([[[1], [2]]]), 1, axis=1),
         rg.LayoutError,
-        'top_k: expected a dense dim of its own, got dim 1 of layout "dr|d"',
+        'top_k: expected an innermost ragged dim, or a dense one of its own, got dim 1 of layout "drr"',
     ),
 ]
 

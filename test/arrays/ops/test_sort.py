@@ -1,0 +1,110 @@
+"""`sort` and `argsort` against NumPy's, component by component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ragged_dialect as rg
+
+RNG = np.random.default_rng(0)
+LENGTHS = np.array([0, 5, 1, 0, 13, 2, 300])
+DTYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int16, np.int32, np.int64, np.bool_]
+
+
+def numbers(dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Few different ones, so that some are equal, and the extremes of the dtype."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return RNG.integers(0, 2, shape).astype(bool)
+    made = RNG.integers(-20, 20, shape)
+    if dtype.kind == "i":
+        info = np.iinfo(dtype)
+        return np.where(RNG.random(shape) < 0.2, RNG.choice([info.min, info.max], shape), made).astype(dtype)
+    special = RNG.choice(np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32), shape)
+    return np.where(RNG.random(shape) < 0.2, special, made / np.float32(3)).astype(dtype)
+
+
+def in_order(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
+    """The indices that sort, of equal elements the first one first."""
+    wide = x.astype(np.float64) if x.dtype.kind not in "iub" else x.astype(np.int64)
+    if not descending:
+        return np.argsort(wide, axis, kind="stable")
+    back = np.flip(np.argsort(np.flip(wide, axis), axis, kind="stable"), axis)
+    return x.shape[axis] - 1 - back
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("features", [(), (3,), (2, 2)])
+def test_components_are_sorted_by_themselves(dtype: Any, features: tuple[int, ...], descending: bool) -> None:
+    values = numbers(dtype, (int(LENGTHS.sum()), *features))
+    x = rg.from_lengths(values, LENGTHS)
+    for run in (lambda f: f, rg.jit):
+        order = run(lambda x: rg.argsort(x, axis=1, descending=descending))(x)
+        made = run(lambda x: rg.sort(x, axis=1, descending=descending))(x)
+        assert (made.dtype, order.dtype, made.shape) == (np.dtype(dtype), np.int64, x.shape)
+        for got, indices, part in zip(made, order, x, strict=True):
+            expected = in_order(part, 0, descending)
+            np.testing.assert_array_equal(indices, expected)
+            wanted = np.take_along_axis(part, expected, 0)
+            wide = got.dtype if got.dtype.kind in "iubf" else np.float32
+            np.testing.assert_array_equal(got.astype(wide), wanted.astype(wide))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_dense_dims(axis: int) -> None:
+    x = numbers(np.float32, (4, 7, 5))
+    np.testing.assert_array_equal(rg.argsort(x, axis=axis), in_order(x, axis, False))
+    np.testing.assert_array_equal(rg.sort(x, axis=axis), np.sort(x, axis))
+    rows = rg.from_lengths(x, [3, 1])
+    np.testing.assert_array_equal(rg.sort(rows, axis=2).values, np.sort(x, 1))
+    np.testing.assert_array_equal(rg.sort(rows, axis=-1).values, np.sort(x, 2))
+
+
+def test_lists_of_lists_and_windows() -> None:
+    x = rg.ragged([[[3, 1, 2], []], [], [[9, 8], [7], [5, 6]]])
+    assert rg.sort(x, axis=2).tolist() == [[[1, 2, 3], []], [], [[8, 9], [7], [5, 6]]]
+    assert rg.sort(x[::-1][:, :, ::-1], axis=2, descending=True).tolist() == [
+        [[9, 8], [7], [6, 5]],
+        [],
+        [[3, 2, 1], []],
+    ]
+    assert rg.sort(rg.ragged([[3, 2, 1], [5, 4]])[:, 1:], axis=1).tolist() == [[1, 2], [4]]
+    assert rg.sort(rg.from_lengths(np.zeros(0), []), axis=1).tolist() == []
+    assert rg.sort(rg.from_lengths(np.zeros((3, 0)), [2, 1]), axis=1).shape == (2, None, 0)
+
+
+def test_indices_pick_what_is_sorted() -> None:
+    x = rg.from_lengths(RNG.standard_normal(40), [10, 0, 30])
+    np.testing.assert_array_equal(x[rg.argsort(x, axis=1)].values, rg.sort(x, axis=1).values)
+    best = rg.sort(x, axis=1, descending=True)[:, :3]
+    assert best.tolist() == [sorted(part.tolist(), reverse=True)[:3] for part in x]
+
+
+def test_numpys_functions() -> None:
+    x = rg.from_lengths(numbers(np.float32, (20,)), [7, 0, 13])
+    np.testing.assert_array_equal(np.sort(x, axis=1).values, rg.sort(x, axis=1).values)
+    np.testing.assert_array_equal(np.argsort(x, axis=1, kind="stable").values, rg.argsort(x, axis=1).values)
+    np.testing.assert_array_equal(np.sort(x).values, rg.sort(x).values)
+
+
+def test_gradients_go_where_elements_are_from() -> None:
+    x = rg.from_lengths(RNG.standard_normal((20, 2)), [7, 0, 13])
+    weights = rg.like(x, RNG.standard_normal((20, 2)))
+    gradient = rg.grad(lambda x: (rg.sort(x, axis=1) * weights).sum())(x)
+    for got, part, weight in zip(gradient, x, weights, strict=True):
+        expected = np.zeros_like(part)
+        np.put_along_axis(expected, np.argsort(part, 0), weight, 0)
+        np.testing.assert_allclose(got, expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_dims_above_a_ragged_one_are_refused(axis: int) -> None:
+    x = rg.ragged([[[1], [2, 3]]])
+    text = f'^sort: expected an innermost ragged dim, or a dense one of its own, got dim {axis} of layout "drr"$'
+    with pytest.raises(rg.LayoutError, match=text):
+        rg.sort(x, axis=axis)
