@@ -88,7 +88,7 @@ class _Scatter:
     positions: ir.Value
     count: ir.Value
     kind: str
-    type: ir.Type
+    type: ir.RankedTensorType
 
     def decomposed(self) -> ir.Value:
         """A reduction for each position."""

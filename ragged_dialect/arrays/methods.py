@@ -22,6 +22,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.index import parts
 from ragged_dialect.arrays.index.dims import reshape, squeeze, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
 from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
@@ -33,6 +34,7 @@ from ragged_dialect.arrays.ops.matmul import matmul
 from ragged_dialect.arrays.ops.normalise import log_softmax, logsumexp, softmax
 from ragged_dialect.arrays.ops.scan import cumprod, cumsum
 from ragged_dialect.arrays.ops.statistics import REDUCTIONS, mean, std, var
+from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.layout import Layout
 from ragged_dialect.narrowing import is_list
@@ -218,6 +220,61 @@ class Methods(NDArrayOperatorsMixin):
         return to_padded(self, pad, max_lengths, truncate)
 
 
+class TensorMethods:
+    """What traced values have where arrays have the results of calls."""
+
+    @property
+    def values(self: Any) -> Tensor:
+        """The elements, one row after the other; of windows a copy."""
+        return parts.values(self)
+
+    @property
+    def offsets(self: Any) -> Tensor:
+        """Offsets of the first ragged dim in `values`: int64, one more than there are components."""
+        return parts.vector(self, "offsets", None)
+
+    def offsets_of(self: Any, dim: int | None = None) -> Tensor:
+        """Offsets of a ragged dim."""
+        return parts.vector(self, "offsets", dim)
+
+    @property
+    def lengths(self: Any) -> Tensor:
+        """Lengths of the components of the first ragged dim, int64."""
+        return parts.vector(self, "lengths", None)
+
+    def lengths_of(self: Any, dim: int | None = None) -> Tensor:
+        """Lengths of the components of a ragged dim."""
+        return parts.vector(self, "lengths", dim)
+
+    @property
+    def starts(self: Any) -> Tensor:
+        """Where the components of the first ragged dim start in `values`, int64."""
+        return parts.vector(self, "starts", None)
+
+    def starts_of(self: Any, dim: int | None = None) -> Tensor:
+        """Where the components of a ragged dim start."""
+        return parts.vector(self, "starts", dim)
+
+    @property
+    def row_ids(self: Any) -> Tensor:
+        """The component of every element of the first ragged dim, int64."""
+        return parts.vector(self, "row_ids", None)
+
+    def row_ids_of(self: Any, dim: int | None = None) -> Tensor:
+        """The component of every element of a ragged dim."""
+        return parts.vector(self, "row_ids", dim)
+
+    @property
+    def total(self: Any) -> Tensor:
+        """Elements of the first ragged dim: the sum of its lengths, int64."""
+        return parts.number(self, "total")
+
+    @property
+    def max_length(self: Any) -> Tensor:
+        """Longest length of the first ragged dim, int64, 0 without components."""
+        return parts.number(self, "max_length")
+
+
 class ArrayMethods:
     """What only arrays can do: be looked at, and be something else."""
 
@@ -301,6 +358,8 @@ def _put_all(cls: type, methods: type) -> None:
     for name, member in vars(methods).items():
         if inspect.isfunction(member):
             _put(cls, name, member)
+        elif isinstance(member, property):
+            setattr(cls, name, member)
 
 
 for _name, _ufunc in {**_BINARY, **_COMPARISONS}.items():
@@ -309,4 +368,5 @@ _put_operator("matmul", matmul, True)
 for _name, _ufunc in _UNARY.items():
     _put_sign(_name, UFUNCS[_ufunc])
 _put_all(Value, Methods)
+_put_all(Tensor, TensorMethods)
 _put_all(RaggedArray, ArrayMethods)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, remap
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import definer, enclosing
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
@@ -234,11 +234,9 @@ def _used_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
 
 def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
     """The op of a block that is another, or around it."""
-    while op.name != "func.func":
-        if op.block == block:
-            return op
-        op = op.parent
-    return None
+    while op.name != "func.func" and op.block != block:
+        op = enclosing(op)
+    return None if op.name == "func.func" else op
 
 
 def _walk_any(op: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> bool:

@@ -11,6 +11,7 @@ from ragged_dialect.arrays.core.arguments import check_ragged, integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
+from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
@@ -27,6 +28,16 @@ def _vector(vector: object, name: str, like: Array, reach: int | None = None) ->
     return validation.index_vector(taken, name, reach)
 
 
+def _traced(values: object, vectors: tuple[object, ...], lengths: bool) -> Any:
+    """Of a traced value, whose structure a program checks; None of anything else."""
+    if isinstance(values, RaggedArray) or not isinstance(values, Value):
+        return None
+    made: Any = values
+    for vector in reversed(vectors):
+        made = made.partition(vector, lengths=lengths)
+    return made
+
+
 def from_offsets(values: object, *offsets: object, check: bool = True) -> RaggedArray:
     """A ragged array of values, [total, …], and the offsets of every ragged dim, outermost first:
     exclusive prefix sums with the total at the end. The values are not copied.
@@ -35,6 +46,9 @@ def from_offsets(values: object, *offsets: object, check: bool = True) -> Ragged
     offsets that are not integers or whose dtype is too narrow."""
     if not offsets:
         raise ArgumentError("from_offsets: expected offsets of at least 1 level, got 0")
+    traced = _traced(values, offsets, lengths=False)
+    if traced is not None:
+        return traced
     taken = storage.peek(values)
     if taken.ndim == 0:
         raise ArgumentError("from_offsets: expected values of rank 1 or more, got rank 0")
@@ -53,9 +67,12 @@ def from_lengths(values: object, *lengths: object, check: bool = True) -> Ragged
     """As `from_offsets`, with the lengths of the components of every level, outermost first.
 
     RuntimeCheckError for a negative length, or lengths that do not sum to what they partition."""
-    taken = storage.peek(values)
     if not lengths:
         raise ArgumentError("from_lengths: expected lengths of at least 1 level, got 0")
+    traced = _traced(values, lengths, lengths=True)
+    if traced is not None:
+        return traced
+    taken = storage.peek(values)
     if taken.ndim == 0:
         raise ArgumentError("from_lengths: expected values of rank 1 or more, got rank 0")
     vectors = [_vector(v, f"from_lengths: lengths {level}", taken) for level, v in enumerate(lengths)]

@@ -21,7 +21,7 @@ from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.narrowing import is_integer, is_tuple
+from ragged_dialect.narrowing import is_integer
 
 FUNCTIONS: dict[str, Body] = {}
 """By NumPy's names; arguments as NumPy's."""
@@ -145,7 +145,7 @@ def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bo
 @_function
 def flip(m: ArrayLike, axis: int | tuple[int, ...] | None = None) -> ArrayLike:
     """The elements along dims in reverse order, by default along all."""
-    dims = range(m.ndim) if axis is None else axis if is_tuple(axis) else (axis,)
+    dims = range(m.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     gone = {checked_axis("np.flip", dim, m.ndim) for dim in dims}
     return m[tuple(slice(None, None, -1) if dim in gone else slice(None) for dim in range(m.ndim))]
 
@@ -177,11 +177,11 @@ def nan_to_num(
     where there are none, as arrays do not change."""
     if x.dtype.kind in "iub":
         return x
-    info = ml_dtypes.finfo(x.dtype)
+    most = float(ml_dtypes.finfo(x.dtype).max)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
     for found, number in (
         (OPERATIONS["isnan"](x), nan),
-        (OPERATIONS["equal"](x, math.inf), float(info.max) if posinf is None else posinf),
-        (OPERATIONS["equal"](x, -math.inf), float(info.min) if neginf is None else neginf),
+        (OPERATIONS["equal"](x, math.inf), most if posinf is None else posinf),
+        (OPERATIONS["equal"](x, -math.inf), -most if neginf is None else neginf),
     ):
         x = OPERATIONS["where"](found, number, x)
     return x

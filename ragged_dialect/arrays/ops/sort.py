@@ -16,7 +16,7 @@ from ragged_dialect.arrays.index.dims import dim_of, restored
 from ragged_dialect.arrays.index.rows import component_lengths, component_starts, row_ids
 from ragged_dialect.arrays.ops.order import KEYS, key
 from ragged_dialect.arrays.ops.reduce import source
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, constant, kind
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -26,6 +26,7 @@ from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.types import dense_type
 
 _DIGIT = 10
 """Bits of a digit at most: as many counts are sorted at once on GPUs, too (`DeviceModel.grouped_counts`)."""
@@ -137,14 +138,16 @@ class Sorted:
     def _elements(self, dtype: DType, element: Callable[[ir.Value], ir.Value]) -> Tensor:
         """What is asked of the place of each element, in the structure of the source."""
         sizes = self.x.storage_sizes()
+        static = shape_of(self.x.axes).storage_shape()
         rank, inner = len(sizes), build.product(sizes[self.number + 1 :])
-        init = shapes.cast(shapes.empty(sizes, element_type(dtype)), _with(self.x.storage.type, element_type(dtype)))
+        init = shapes.cast(shapes.empty(sizes, element_type(dtype)), dense_type(static, element_type(dtype)))
 
         def body(_: list[ir.Value]) -> list[ir.Value]:
             indices: list[Mixed] = [loop_index(k) for k in range(rank)]
-            before, behind = (_joined(indices[a:b], sizes[a:b]) for a, b in ((0, self.number), (self.number + 1, rank)))
+            above, below = slice(self.number), slice(self.number + 1, rank)
+            before, behind = _joined(indices[above], sizes[above]), _joined(indices[below], sizes[below])
             position = indices[self.number]
-            _, start, length = self._component(position)
+            start, length = self._component(position)[1:]
             first = build.mul(build.add(build.mul(before, sizes[self.number]), start), inner)
             own = build.add(build.mul(behind, length), build.sub(position, start))
             return [element(shapes.load(self.order, build.add(first, own)))]
@@ -201,7 +204,3 @@ def _joined(indices: list[Mixed], sizes: list[Mixed]) -> Mixed:
     for index, size in zip(indices, sizes, strict=True):
         found = build.add(build.mul(found, size), index)
     return found
-
-
-def _with(type_: ir.Type, element: ir.Type) -> ir.RankedTensorType:
-    return ir.RankedTensorType.get(type_.shape, element)

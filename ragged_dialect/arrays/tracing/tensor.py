@@ -201,7 +201,6 @@ class _AttributeTraceError(TraceError, AttributeError):
 
 
 _INSTEAD = {
-    "lengths": "use np.ones_like(x).sum(axis=1), or pass it as an argument",
     "unbind": "compute with all components at once, or pass them in a list",
 }
 """What does the work of an attribute of arrays on tracers."""

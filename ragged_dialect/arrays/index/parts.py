@@ -1,0 +1,50 @@
+"""Values and index vectors of traced arrays, as those that arrays have: windows are made contiguous first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.tracing.axes import PlainAxis
+from ragged_dialect.arrays.tracing.elements import INT64
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir import build
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.types import dense_type
+
+
+def values(x: Tensor) -> Tensor:
+    """The elements, one row after the other."""
+    x = contiguous(x)
+    axes = [axis if isinstance(axis, PlainAxis) else PlainAxis(None) for axis in x.axes]
+    return x.trace.assembled(x.storage, axes, x.dtype)
+
+
+def vector(x: Tensor, part: str, dim: int | None) -> Tensor:
+    """An index vector of a ragged dim, by default the first one: `offsets`, `lengths`, `starts` or `row_ids`."""
+    x = contiguous(x)
+    make: Callable[[ir.Value, int], ir.Value] = getattr(builders, part)
+    return x.trace.assembled(make(x.value, _ragged(x, part, dim)), [PlainAxis(None)], INT64)
+
+
+def number(x: Tensor, part: str) -> Tensor:
+    """`total` or `max_length` of the first ragged dim."""
+    make: Callable[[ir.Value, int], ir.Value] = getattr(builders, part)
+    found = build.to_i64(make(x.value, _ragged(x, part, None)))
+    return x.trace.assembled(tensor.from_elements(dense_type((), build.i64()), [found]), [], INT64)
+
+
+def _ragged(x: Tensor, part: str, dim: int | None) -> int:
+    """A ragged dim. LayoutError for another one."""
+    if dim is None and not x.ragged_dims:
+        raise LayoutError(f'{part}: expected an array with a ragged dim, got layout "{x.layout}"')
+    dim = x.ragged_dims[0] if dim is None else integer(part, "dim", dim)
+    dim = dim + x.ndim if dim < 0 else dim
+    x.layout.locate(dim)
+    if x.layout.letter(dim) not in RAGGED:
+        raise LayoutError(f'{part}: expected a ragged dim, got dim {dim} of layout "{x.layout}"')
+    return dim
