@@ -57,7 +57,8 @@ class RaggedFuse(RaggedPass):
     parallel, and no element is computed twice: broadcasts, fills, transposes and copies go into
     anything, other ops only where the consumer runs over each element once. A few additions, products, comparisons
     and the like are computed by each of several consumers, where that moves fewer bytes than storing their results
-    does. What a scan is of is computed in its loop (`expand-ragged-scans`), and so is what becomes of its elements.
+    does. What a scan is of is computed in its loop (`expand-ragged-scans`), and so is what becomes of its elements, but
+    for functions and divisions where it steps over single elements, which run on scalars.
     Uses of the structure alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two
     nests join when they read one tensor over all their loops and neither needs the other; of dense tensors
     `linalg.generic` ops fuse alike, but do not join. Matmuls and softmax keep their names. An elementwise op that
@@ -169,6 +170,8 @@ class _Block:
         users = {*nest.roots, *nest.absorbed}
         if any(use.owner.operation not in users for use in value.uses):
             return None
+        if nest.is_scan and not _has_rows(nest) and any(step.name not in _CHEAP for step in producer.steps):
+            return None
         fused = inline(nest, value, producer)
         if fused is None or (not fused.outs and _like_of(op, fused, self.sources) is None):
             return None
@@ -185,7 +188,7 @@ class _Block:
             users = {*nest.roots, *nest.absorbed}
             if any(use.owner.operation not in users for use in value.uses):
                 continue
-            if not (_has_rows(scan, value) or all(step.name in _ROUNDINGS for step in nest.steps)):
+            if not (_has_rows(scan) or all(step.name in _ROUNDINGS for step in nest.steps)):
                 continue
             if self._used_before([result for result in scan.results if result != value], op):
                 continue
@@ -269,10 +272,11 @@ def _nest(op: ir.Operation) -> FusedNest | None:
         return None
 
 
-def _has_rows(scan: FusedNest, value: ir.Value) -> bool:
+def _has_rows(scan: FusedNest) -> bool:
     """Whether what a scan steps over is not single elements, but rows."""
-    loops = scan.outs[scan.results.index(value)].loops
-    last = max(dim for dim, loop in enumerate(loops) if loop is not None and scan.kinds[loop] == "reduction")
+    steps = [k for k, kind in enumerate(scan.kinds) if kind == "reduction"]
+    value, loops = next((v, o.loops) for v, o in zip(scan.results, scan.outs, strict=True) if set(steps) & set(o.loops))
+    last = max(dim for dim, loop in enumerate(loops) if loop in steps)
     sizes = value.type.shape[last + 1 :]
     return DYNAMIC not in sizes and prod(sizes) >= _ROW
 

@@ -77,3 +77,40 @@ func.func @both(%x: !rows) -> (!rows, !rows) {
   %y = arith.mulf %s, %x : !rows
   return %s, %y : !rows, !rows
 }
+
+// A function of single elements runs on vectors in a loop of its own, a product in that of the scan.
+
+// CHECK-LABEL: func.func @function_before
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]}
+// CHECK: math.exp
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
+// CHECK-NOT: math.exp
+// CHECK: return
+func.func @function_before(%x: !short) -> !short {
+  %e = math.exp %x : !short
+  %m = arith.mulf %e, %x : !short
+  %s = ragged.scan %m {dim = 1, kind = "sum"} : (!short) -> !short
+  return %s : !short
+}
+
+// CHECK-LABEL: func.func @product_before
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
+// CHECK: arith.mulf
+// CHECK: arith.addf
+func.func @product_before(%x: !short) -> !short {
+  %m = arith.mulf %x, %x : !short
+  %s = ragged.scan %m {dim = 1, kind = "sum"} : (!short) -> !short
+  return %s : !short
+}
+
+// Of rows the loop of the scan runs on vectors.
+
+// CHECK-LABEL: func.func @function_of_rows
+// CHECK-NOT: iterator_types = ["parallel", "parallel"
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]}
+// CHECK: math.exp
+func.func @function_of_rows(%x: !rows) -> !rows {
+  %e = math.exp %x : !rows
+  %s = ragged.scan %e {dim = 1, kind = "sum"} : (!rows) -> !rows
+  return %s : !rows
+}
