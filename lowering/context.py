@@ -29,14 +29,16 @@ class Lowering:
         keys: int = 1,
         keys_of_a_count: int = 1,
         counts: int = 0,
+        rows: int = 0,
     ) -> None:
         """`exact` gives the tile dims of a value that are known to have no holes; `tensor_cores` do attention; a part
         of what is grouped has at least so many `keys`, and so many for each of its counts, of which there are so many
-        at most, where not 0."""
+        at most, where not 0. Nests that reduce rows of at most `rows` elements are in no forall."""
         self._exact = exact
         self.keys = keys
         self.keys_of_a_count = keys_of_a_count
         self.counts = counts
+        self.rows = rows
         self.tensor_cores = tensor_cores
         self.map: dict[ir.Value, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []

@@ -59,7 +59,8 @@ class ConvertRaggedToScf(RaggedPass):
     where arithmetic is cheap and memory is far. With `tensor-cores` attention becomes a call for each component, of
     which the schedule `contract` makes a kernel. `ragged.group_by` runs in parts of at least so many `keys`, and
     `keys-of-a-count` for each of the counts that every part has; with `counts` keys from there on are grouped by their
-    low digits and then by the high ones. Precondition: no `ragged.annotate` that changes a layout (run
+    low digits and then by the high ones. What reduces rows of at most `rows` elements, all of them alike, joins no loop
+    over components. Precondition: no `ragged.annotate` that changes a layout (run
     `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
     `convert-ragged-checks-to-scf`.
     """
@@ -71,6 +72,7 @@ class ConvertRaggedToScf(RaggedPass):
     keys: int = 16384
     keys_of_a_count: int = 8
     counts: int = 0
+    rows: int = 0
 
     def run(self, op: ir.Operation) -> None:
         """Lower every function of a module."""
@@ -112,7 +114,14 @@ def _has_ragged_signature(op: ir.Operation) -> bool:
 
 
 def _lower_function(function: ir.Operation, options: ConvertRaggedToScf) -> None:
-    ctx = Lowering(_exact_tiles(function), options.tensor_cores, options.keys, options.keys_of_a_count, options.counts)
+    ctx = Lowering(
+        _exact_tiles(function),
+        options.tensor_cores,
+        options.keys,
+        options.keys_of_a_count,
+        options.counts,
+        options.rows,
+    )
 
     def process(block: ir.Block, operations: list[ir.OpView] | None = None) -> None:
         with ctx.scope():

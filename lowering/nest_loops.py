@@ -7,6 +7,7 @@ alike are collapsed first (the merge of their levels): an elementwise op runs fl
 
 from __future__ import annotations
 
+from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.context import Lowering
@@ -132,7 +133,7 @@ def joined_loops(ctx: Lowering, nest: Nest) -> list[int] | None:
     """Loops of the nest that run with those of the open forall, if it reads results of it
     iteration by iteration."""
     forall = ctx.forall
-    if forall is None:
+    if forall is None or (_can_collapse(nest) and _reduces_rows(nest, ctx.rows)):
         return None
     reads = [op for op in nest.operands if op.parts is not None and op.parts.pending is not None]
     if not reads:
@@ -172,6 +173,16 @@ def _can_collapse(nest: Nest) -> bool:
         if len(rules) == 1 and rules <= _COLLAPSIBLE and nest.kinds[a] == nest.kinds[b]:
             return True
     return False
+
+
+def _reduces_rows(nest: Nest, most: int) -> bool:
+    """Whether the nest reduces dense dims, of so many elements at most."""
+    reduced = [loop for loop, kind in nest.kinds.items() if kind == "reduction"]
+    uses = [(x.parts, dim) for x in nest.operands if x.parts is not None for loop in reduced for dim in x.uses(loop)]
+    if not reduced or any(parts.layout.letter(dim) in "rwt" for parts, dim in uses):
+        return False
+    size = build.product(dense_extent(nest, loop) for loop in reduced)
+    return isinstance(size, int) and size <= most
 
 
 def _can_run(nest: Nest, loops: list[int]) -> bool:

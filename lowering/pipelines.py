@@ -28,20 +28,23 @@ TENSOR_CORE_HEAD_DIMS = 128
 """Those up to which it has one on tensor cores: a warp keeps the results of its queries in registers."""
 
 
-def _ragged(attention: str, expanded: str, raised: str = "", last: str = "") -> Stage:
+def _ragged(attention: str, expanded: str, raised: str = "", last: str = "", fuse: str = "") -> Stage:
     return Stage(
         "ragged",
         "expand-unit-dims,"  # of the user's own views, before anything canonicalizes
         "define-integer-divisions,"  # of scalars; those of tensors once they are loops
         f"{expanded},ragged-decompose-attention{{{attention}}},"
         "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,multiply-constant-powers,"
-        f"ragged-fuse,{raised}ragged-canonicalize{last}",
+        f"ragged-fuse{fuse},{raised}ragged-canonicalize{last}",
     )
 
 
+SHORT_ROW = 32
+"""Elements of a row up to which what is reduced to it is in the lanes of a vector of many rows (`ShortRows`)."""
+
 _SCF = Stage(
     "scf",
-    "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
+    f"convert-ragged-to-scf{{rows={SHORT_ROW}}},canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
 )
 _VECTORS = "inline-index-vectors,cse,merge-index-vectors,convert-ragged-selects-to-scf"
 _LINALG = f"{_VECTORS},func.func(convert-elementwise-to-linalg),define-integer-divisions,add-negated-terms"
@@ -86,7 +89,7 @@ def _loops(isa: str, half: str, skew: str) -> Stage:
         f"vectorize-ragged-products{{isa={isa}}},hoist-ragged-allocas,func.func(convert-linalg-to-loops),"
         f"cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
         f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),vectorize-ragged-loops{{isa={isa}}},"
-        f"settle-ragged-roundings{{isa={fused}}}",
+        f"settle-ragged-roundings{{isa={fused}}},hoist-ragged-allocs",
     )
 
 
@@ -110,6 +113,7 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
             f"expand-ragged-scans,ragged-decompose-scatters{{features={SORTED_FEATURES}}}",
             raised=f"ragged-raise-attention{{head-dims={HEAD_DIMS}}},",
             last=",ragged-overlap",
+            fuse=f"{{rows={SHORT_ROW}}}",
         ),
         _SCF,
         _DENSE,

@@ -65,13 +65,16 @@ class RaggedFuse(RaggedPass):
     fuses with nothing stays as it is, and so does an op that says how its own loops are to be mapped
     (`ragged.mapping`).
 
-    Options: `max-ops`, the most scalar ops in a body, at least 1; `siblings=false` joins no nests.
+    Options: `max-ops`, the most scalar ops in a body, at least 1; `siblings=false` joins no nests. Nests that reduce
+    rows of at most `rows` elements, all rows alike, take in nothing that has an element for each component: they would
+    run component by component, with a few rows at a time.
     """
 
     name: ClassVar[str] = "ragged-fuse"
     anchor: ClassVar[str] = "any"
     max_ops: int = 64
     siblings: bool = True
+    rows: int = 0
 
     def run(self, op: ir.Operation) -> None:
         """Fuse in every block below `op`."""
@@ -79,7 +82,7 @@ class RaggedFuse(RaggedPass):
             raise PassFailure(op, f"expected max-ops of at least 1, got {self.max_ops}")
         for region in op.regions:
             for block in region.blocks:
-                _Block(block, self.max_ops).run(self.siblings)
+                _Block(block, self.max_ops, self.rows).run(self.siblings)
                 for inner in list(block.operations):
                     if not inner.operation.name.startswith("linalg."):
                         self.run(inner.operation)
@@ -88,9 +91,10 @@ class RaggedFuse(RaggedPass):
 class _Block:
     """Fusion within one block; nothing moves into or out of regions."""
 
-    def __init__(self, block: ir.Block, max_ops: int) -> None:
+    def __init__(self, block: ir.Block, max_ops: int, rows: int) -> None:
         self.block = block
         self.max_ops = max_ops
+        self.rows = rows
         self.ops = [op.operation for op in block.operations]
         self.place: dict[ir.Operation, int] = {}
         self.nests: dict[ir.Operation, FusedNest] = {}
@@ -133,9 +137,11 @@ class _Block:
             return
         for user in users:
             consumer = _nest(user)
+            fused = None if consumer is None else inline(consumer, value, nest)
             if (
                 consumer is None
-                or inline(consumer, value, nest) is None
+                or fused is None
+                or self._parts_rows(consumer, fused)
                 or len(nest.steps) + len(consumer.steps) > self.max_ops
             ):
                 return
@@ -175,8 +181,14 @@ class _Block:
         fused = inline(nest, value, producer)
         if fused is None or (not fused.outs and _like_of(op, fused, self.sources) is None):
             return None
+        if self._parts_rows(nest, fused):
+            return None
         del self.nests[maker]
         return fused
+
+    def _parts_rows(self, nest: FusedNest, fused: FusedNest) -> bool:
+        """Whether a nest over short rows would no longer be over all of them alike."""
+        return _reduces_rows(nest, self.rows) and _is_flat(nest) and not _is_flat(fused)
 
     def _followed(self, op: ir.Operation, nest: FusedNest) -> FusedNest | None:
         """A nest in the loop of a scan whose result nothing else reads."""
@@ -270,6 +282,29 @@ def _nest(op: ir.Operation) -> FusedNest | None:
         return FusedNest.of(op)
     except LayoutError:
         return None
+
+
+def _reduces_rows(nest: FusedNest, most: int) -> bool:
+    """Whether a nest reduces dense dims, of so many elements at most."""
+    reduced = {loop for loop, kind in enumerate(nest.kinds) if kind == "reduction"}
+    sizes: dict[int, int] = {}
+    for operand in nest.inputs:
+        if reduced & operand.partial_loops():
+            return False
+        shape = operand.value.type.shape if is_tensor(operand.value.type) else []
+        sizes.update((k, n) for k, n in zip(operand.loops, shape, strict=False) if k is not None and n != DYNAMIC)
+    return bool(reduced) and reduced <= set(sizes) and prod(sizes[loop] for loop in reduced) <= most
+
+
+def _is_flat(nest: FusedNest) -> bool:
+    """Whether every operand goes along all levels of the ragged axes of the others, or none."""
+    axes: list[set[int | None]] = []
+    for operand in nest.inputs:
+        if is_tensor(operand.value.type):
+            layout = shape_of(operand.value.type).layout
+            nested = [layout.dims(axis) for axis, letters in enumerate(layout.axes) if len(letters) > 1]
+            axes += [{operand.loops[dim] for dim in dims} for dims in nested]
+    return all(axis <= set(x.loops) or not axis & set(x.loops) for x in nest.inputs for axis in axes)
 
 
 def _has_rows(scan: FusedNest) -> bool:

@@ -1,0 +1,30 @@
+// RUN: ragged-opt %s --convert-ragged-to-scf --canonicalize | FileCheck %s
+// RUN: ragged-opt %s --convert-ragged-to-scf="rows=32" --canonicalize | FileCheck %s --check-prefix=ROWS
+
+// Rows that are reduced join the loop over components that their elements are computed in, but for short ones, of which
+// vectors have many at once.
+
+!rows = tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+!each = tensor<3x?xf32, #ragged.layout<"dr">>
+
+// CHECK-LABEL: func.func @f
+// CHECK: scf.forall
+// CHECK: arith.mulf
+// CHECK: iterator_types = ["parallel", "reduction"]
+// CHECK: scf.forall.in_parallel
+// ROWS-LABEL: func.func @f
+// ROWS: scf.forall
+// ROWS: arith.mulf
+// ROWS: scf.forall.in_parallel
+// ROWS: iterator_types = ["parallel", "reduction"]
+func.func @f(%x: !rows, %c: tensor<3xf32>, %zeros: !each) -> !each {
+  %e = ragged.empty %x : (!rows) -> !rows
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i, f) -> (b, i, f)>, affine_map<(b, i, f) -> (b)>, affine_map<(b, i, f) -> (b, i, f)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %c : !rows, tensor<3xf32>) outs(%e : !rows) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> !rows
+  %s = linalg.reduce { arith.addf } ins(%y : !rows) outs(%zeros : !each) dimensions = [2]
+  return %s : !each
+}

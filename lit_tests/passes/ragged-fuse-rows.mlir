@@ -1,0 +1,63 @@
+// RUN: ragged-opt %s --ragged-fuse="rows=32" --canonicalize | FileCheck %s
+// RUN: ragged-opt %s --ragged-fuse --canonicalize | FileCheck %s --check-prefix=ALL
+
+!rows = tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+!long = tensor<3x?x64xf32, #ragged.layout<"dr|d">>
+!each = tensor<3x?xf32, #ragged.layout<"dr">>
+
+#rows = affine_map<(b, i, f) -> (b, i, f)>
+#component = affine_map<(b, i, f) -> (b)>
+#row = affine_map<(b, i, f) -> (b, i)>
+
+// What has a number for each component would part rows that are alike.
+
+// CHECK-LABEL: func.func @short
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]}
+// CHECK: arith.mulf
+// CHECK: linalg.reduce
+// ALL-LABEL: func.func @short
+// ALL-NOT: iterator_types = ["parallel", "parallel", "parallel"]}
+// ALL: iterator_types = ["parallel", "parallel", "reduction"]}
+func.func @short(%x: !rows, %c: tensor<3xf32>, %zeros: !each) -> !each {
+  %e = ragged.empty %x : (!rows) -> !rows
+  %y = linalg.generic {indexing_maps = [#rows, #component, #rows], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %c : !rows, tensor<3xf32>) outs(%e : !rows) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> !rows
+  %s = linalg.reduce { arith.addf } ins(%y : !rows) outs(%zeros : !each) dimensions = [2]
+  return %s : !each
+}
+
+// Long rows are on vectors by themselves, and what has a number for each row, or none of its own, parts nothing.
+
+// CHECK-LABEL: func.func @long
+// CHECK-NOT: iterator_types = ["parallel", "parallel", "parallel"]}
+// CHECK: return
+func.func @long(%x: !long, %c: tensor<3xf32>, %zeros: !each) -> !each {
+  %e = ragged.empty %x : (!long) -> !long
+  %y = linalg.generic {indexing_maps = [#rows, #component, #rows], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %c : !long, tensor<3xf32>) outs(%e : !long) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> !long
+  %s = linalg.reduce { arith.addf } ins(%y : !long) outs(%zeros : !each) dimensions = [2]
+  return %s : !each
+}
+
+// CHECK-LABEL: func.func @alike
+// CHECK-NOT: iterator_types = ["parallel", "parallel", "parallel"]}
+// CHECK: return
+func.func @alike(%x: !rows, %r: !each, %zeros: !each) -> !each {
+  %e = ragged.empty %x : (!rows) -> !rows
+  %y = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %r : !rows, !each) outs(%e : !rows) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> !rows
+  %s = linalg.reduce { arith.addf } ins(%y : !rows) outs(%zeros : !each) dimensions = [2]
+  return %s : !each
+}
