@@ -52,7 +52,7 @@ def _hoist(loop: ir.Operation, alloc: ir.Operation, most: dict[ir.Value, ir.Valu
     shape = list(buffer.type.shape)
     sizes = list(alloc.operands)
     steps = _steps(loop, sizes)
-    if steps is None or DYNAMIC in shape[1:]:
+    if steps is None or (steps and DYNAMIC in shape[1:]):
         return
     with ir.InsertionPoint(loop), loop.location:
         if steps and sizes[0] not in most:
