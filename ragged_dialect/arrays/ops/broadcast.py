@@ -3,20 +3,27 @@
 On a nested axis all operands that are ragged there have to conform; an operand whose axis has fewer
 levels, the leading ones, goes with it. A dense operand has the batch's extent on a batch dim, an
 extent of 1 anywhere, and on a ragged dim an extent that reaches the longest component; there it has all
-dims of the result, so that nobody takes numbers per component for numbers along them.
+dims of the result, so that nobody takes numbers per component for numbers along them. Ragged dims at different
+places, with extents of 1 where the other is ragged, make all pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_letters
 
+from ragged_dialect import builders
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.index.dims import squeeze
+from ragged_dialect.arrays.index.levels import merge
+from ragged_dialect.arrays.ops.named_loops import NamedLoops
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.loops import Body, Loops, compute, empty
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.errors import LayoutError, RuntimeCheckError
+from ragged_dialect.ir import build
 from ragged_dialect.layout import RAGGED
 
 Dims = list[int | None]
@@ -56,7 +63,7 @@ def _nested_at(
         axis = x.nested(dim) if 0 <= dim < x.ndim else None
         if axis is not None:
             if x.place(dim)[1] != 0:
-                raise LayoutError(_mismatch(trace, operands))
+                raise _Mismatch(_mismatch(trace, operands))
             found.append((x, dim, axis))
     if not found:
         return None
@@ -64,13 +71,13 @@ def _nested_at(
     first, dim, axis = found[0]
     for _, _, other in found[1:]:
         if not axis.letters.startswith(other.letters):
-            raise LayoutError(_mismatch(trace, operands))
+            raise _Mismatch(_mismatch(trace, operands))
         axis = trace.conform(axis, other)
     for x in operands:  # no other nested axis may begin inside this one
         for inner in range(start + 1, start + len(axis.letters)):
             at = inner - (rank - x.ndim)
             if 0 <= at < x.ndim and x.nested(at) is not None and x.place(at)[1] == 0:
-                raise LayoutError(_mismatch(trace, operands))
+                raise _Mismatch(_mismatch(trace, operands))
     return first, dim, axis
 
 
@@ -148,10 +155,55 @@ def _check_plain_operands(
 
 def elementwise(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor]:
     """Results of `dtypes` over the loops that the operands broadcast to; `body` gets their elements."""
-    loops, dims = broadcast(trace, operands)
+    try:
+        loops, dims = broadcast(trace, operands)
+    except _Mismatch as mismatch:
+        crossed = _crossed(trace, operands, dtypes, body)
+        if crossed is None:
+            raise LayoutError(str(mismatch)) from None
+        return crossed
     outs = [
         (empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(loops.rank))) for dtype in dtypes
     ]
     count = len(operands)
     pairs = list(zip(operands, dims, strict=True))
     return compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))
+
+
+class _Mismatch(LayoutError):
+    """Ragged axes that begin at different dims."""
+
+
+def _crossed(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor] | None:
+    """All pairs of elements of components (`x[:, :, None] - y[:, None, :]`): every operand goes along the loops of its
+    own dims only, without those of extent 1 where another one is ragged. None where no operand has any."""
+    rank = max(x.ndim for x in operands)
+    letters = ascii_letters[:rank]
+    ragged = {rank - x.ndim + dim for x in operands for dim in x.ragged_dims}
+    parts = [_without_ones(x, letters[rank - x.ndim :], ragged) for x in operands]
+    if all(x is before for (x, _), before in zip(parts, operands, strict=True)):
+        return None
+    loops = NamedLoops.of(trace, [x for x, _ in parts], [own for _, own in parts], letters)
+    outs = [(empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(rank))) for dtype in dtypes]
+    pairs = [(x, loops.numbers(own)) for x, own in parts]
+    made = compute(trace, pairs, outs, rank, frozenset(), lambda elements: body(elements[: len(parts)]))
+    return [loops.settled(one) for one in made]
+
+
+def _without_ones(x: Tensor, names: str, ragged: set[int]) -> tuple[Tensor, str]:
+    """An operand without dims of extent 1 along ragged loops, and the names of those that it keeps. Of a dense level
+    inside a nested axis the program checks that it is 1."""
+    for dim in reversed(range(x.ndim)):
+        if ascii_letters.index(names[dim]) not in ragged or x.layout.letter(dim) != "d":
+            continue
+        if x.layout.is_plain(dim):
+            if x.shape[dim] != 1:
+                continue
+            x = squeeze(x, axis=dim)
+        elif x.place(dim)[1] == 0:
+            continue
+        else:
+            builders.assert_valid([build.value(x.extent(dim)), build.value(1)], "equal", x.trace.op, dim)
+            x = merge(x, axis=dim - 1)
+        names = names[:dim] + names[dim + 1 :]
+    return x, names

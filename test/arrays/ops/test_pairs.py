@@ -1,0 +1,84 @@
+"""Pairs of elements of components, by broadcasting, against NumPy on the components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ragged_dialect as rg
+
+RNG = np.random.default_rng(0)
+X = rg.from_lengths(RNG.standard_normal(10), [3, 0, 6, 1])
+Y = rg.from_lengths(RNG.standard_normal(9), [2, 4, 3, 0])
+POINTS = rg.from_lengths(RNG.standard_normal((10, 2)), [3, 0, 6, 1])
+
+PROGRAMS: list[tuple[str, Callable[[Any, Any, Any], Any], Callable[[Any, Any, Any], Any]]] = [
+    ("of one", lambda x, y, p: x[:, :, None] - x[:, None, :], lambda x, y, p: x[:, None] - x[None]),
+    ("of two", lambda x, y, p: x[:, :, None] * y[:, None, :], lambda x, y, p: x[:, None] * y[None]),
+    ("turned", lambda x, y, p: x[:, None, :] < y[:, :, None], lambda x, y, p: x[None] < y[:, None]),
+    (
+        "function",
+        lambda x, y, p: np.arctan2(x[:, :, None], y[:, None, :]),
+        lambda x, y, p: np.arctan2(x[:, None], y[None]),
+    ),
+    ("points", lambda x, y, p: p[:, :, None] - p[:, None, :], lambda x, y, p: p[:, None] - p[None]),
+    (
+        "where",
+        lambda x, y, p: rg.where(x[:, :, None] > 0, y[:, None, :], 7.0),
+        lambda x, y, p: np.where(x[:, None] > 0, y[None], 7.0),
+    ),
+    (
+        "windows",
+        lambda x, y, p: x[:, ::-1][:, :, None] - x[:, None, 1:],
+        lambda x, y, p: x[::-1][:, None] - x[None, 1:],
+    ),
+]
+
+
+def parts(*arrays: rg.RaggedArray) -> list[tuple[np.ndarray, ...]]:
+    """The components, side by side."""
+    return list(zip(*(list(array) for array in arrays), strict=True))
+
+
+@pytest.mark.parametrize(("program", "expected"), [p[1:] for p in PROGRAMS], ids=[p[0] for p in PROGRAMS])
+def test_pairs(program: Callable[..., Any], expected: Callable[..., Any]) -> None:
+    for run in (program, rg.jit(program)):
+        made = run(X, Y, POINTS)
+        assert made.layout.letters.startswith("drr")
+        for got, part in zip(made, parts(X, Y, POINTS), strict=True):
+            wanted = expected(*part)
+            np.testing.assert_allclose(np.asarray(got.values).reshape(wanted.shape), wanted)
+            assert [len(row) for row in got] == [wanted.shape[1]] * wanted.shape[0]
+
+
+def test_what_is_made_of_pairs() -> None:
+    def distances(p: Any) -> Any:
+        return ((p[:, :, None] - p[:, None, :]) ** 2).sum(axis=-1)
+
+    for run in (distances, rg.jit(distances)):
+        nearest = rg.top_k(-run(POINTS), 2, axis=2)[1]
+        for got, part in zip(nearest, POINTS, strict=True):
+            wanted = np.argsort(((part[:, None] - part[None]) ** 2).sum(-1), axis=1, kind="stable")[:, :2]
+            assert got.tolist() == wanted.tolist()
+    scaled = distances(POINTS) * X[:, None, :] + X[:, :, None]
+    for got, (point, x) in zip(scaled, parts(POINTS, X), strict=True):
+        wanted = ((point[:, None] - point[None]) ** 2).sum(-1) * x[None] + x[:, None]
+        np.testing.assert_allclose(np.asarray(got.values).reshape(wanted.shape), wanted)
+
+
+def test_gradients() -> None:
+    gradient = rg.grad(lambda x: ((x[:, :, None] - x[:, None, :]) ** 2.0).sum())(X)
+    for got, part in zip(gradient, X, strict=True):
+        np.testing.assert_allclose(got, 4 * (len(part) * part - part.sum()))
+
+
+def test_what_makes_no_pairs() -> None:
+    with pytest.raises(rg.RuntimeCheckError, match=r"^subtract: level 0: expected extent 4, got 2$"):
+        _ = X[:, :, None] - rg.from_lengths(np.arange(3.0), [1, 2])[:, None, :]
+    with pytest.raises(rg.RuntimeCheckError, match=r"^subtract: level 1: expected extent 1, got 2$"):
+        _ = X[:, :, None] - rg.concat([X[:, None, :], X[:, None, :]], axis=1)
+    with pytest.raises(rg.LayoutError, match=r'^add: expected layouts whose ragged axes line up, got "dr" and "drr"$'):
+        _ = X + (X[:, :, None] - X[:, None, :])
