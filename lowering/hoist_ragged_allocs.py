@@ -37,9 +37,9 @@ class HoistRaggedAllocs(RaggedPass):
         """Hoist in every loop of a module, inner ones first."""
         for loop in reversed(list(find_ops(op, "scf.for"))):
             most: dict[ir.Value, ir.Value] = {}
-            for alloc in [o.operation for o in loop.regions[0].blocks[0].operations]:
-                if alloc.name == "memref.alloc":
-                    _hoist(loop, alloc, most)
+            inside = [op.operation for op in loop.regions[0].blocks[0].operations]
+            for alloc in [op for op in inside if op.name == "memref.alloc"]:  # before others are erased
+                _hoist(loop, alloc, most)
 
 
 def _hoist(loop: ir.Operation, alloc: ir.Operation, most: dict[ir.Value, ir.Value]) -> None:
