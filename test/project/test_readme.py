@@ -76,9 +76,10 @@ def test_the_stages_print(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert "llvm.func" in printed
 
 
-def test_the_tutorial_shows_what_comes_out() -> None:
+@pytest.mark.parametrize("name", ["tutorial", "recipes"])
+def test_a_page_shows_what_comes_out(name: str) -> None:
     """Every input of the page, and the output below it."""
-    text = (ROOT / "docs" / "tutorial.md").read_text().replace("```", "")
-    page = doctest.DocTestParser().get_doctest(text, {}, "tutorial", "docs/tutorial.md", 0)
+    text = (ROOT / "docs" / f"{name}.md").read_text().replace("```", "")
+    page = doctest.DocTestParser().get_doctest(text, {}, name, f"docs/{name}.md", 0)
     assert len(page.examples) > 20
     assert not doctest.DocTestRunner().run(page).failed
