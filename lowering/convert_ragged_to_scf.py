@@ -81,6 +81,8 @@ class ConvertRaggedToScf(RaggedPass):
             raise PassFailure(
                 op, f"expected keys and keys-of-a-count of at least 1 and counts of at least 0, got {got}"
             )
+        if self.rows < 0:
+            raise PassFailure(op, f"expected rows of at least 0, got {self.rows}")
         expand_foreign(op)
         round_in_steps(op)
         if not _has_ragged(op):

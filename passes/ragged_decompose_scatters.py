@@ -16,7 +16,7 @@ from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.grouping import ScatterAddOp
 from ragged_dialect.ops.making import ReduceAcrossOp
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.values import converted, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
@@ -48,6 +48,8 @@ class RaggedDecomposeScatters(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
+        if self.features < 0:
+            raise PassFailure(op, f"expected features of at least 0, got {self.features}")
         for found in ops_in(op):
             with ir.InsertionPoint(found), found.location:
                 scatter = self._scatter(found)

@@ -80,6 +80,8 @@ class RaggedFuse(RaggedPass):
         """Fuse in every block below `op`."""
         if self.max_ops < 1:
             raise PassFailure(op, f"expected max-ops of at least 1, got {self.max_ops}")
+        if self.rows < 0:
+            raise PassFailure(op, f"expected rows of at least 0, got {self.rows}")
         for region in op.regions:
             for block in region.blocks:
                 _Block(block, self.max_ops, self.rows).run(self.siblings)

@@ -41,8 +41,10 @@ from ragged_dialect.narrowing import is_list
 
 if TYPE_CHECKING:
     from numpy.lib.mixins import NDArrayOperatorsMixin
+
+    _Traced = Tensor
 else:
-    NDArrayOperatorsMixin = object
+    NDArrayOperatorsMixin = _Traced = object
 
 Axis = int | tuple[int, ...] | None
 
@@ -220,57 +222,57 @@ class Methods(NDArrayOperatorsMixin):
         return to_padded(self, pad, max_lengths, truncate)
 
 
-class TensorMethods:
+class TensorMethods(_Traced):
     """What traced values have where arrays have the results of calls."""
 
     @property
-    def values(self: Any) -> Tensor:
+    def values(self) -> Tensor:
         """The elements, one row after the other; of windows a copy."""
         return parts.values(self)
 
     @property
-    def offsets(self: Any) -> Tensor:
+    def offsets(self) -> Tensor:
         """Offsets of the first ragged dim in `values`: int64, one more than there are components."""
         return parts.vector(self, "offsets", None)
 
-    def offsets_of(self: Any, dim: int | None = None) -> Tensor:
+    def offsets_of(self, dim: int | None = None) -> Tensor:
         """Offsets of a ragged dim."""
         return parts.vector(self, "offsets", dim)
 
     @property
-    def lengths(self: Any) -> Tensor:
+    def lengths(self) -> Tensor:
         """Lengths of the components of the first ragged dim, int64."""
         return parts.vector(self, "lengths", None)
 
-    def lengths_of(self: Any, dim: int | None = None) -> Tensor:
+    def lengths_of(self, dim: int | None = None) -> Tensor:
         """Lengths of the components of a ragged dim."""
         return parts.vector(self, "lengths", dim)
 
     @property
-    def starts(self: Any) -> Tensor:
+    def starts(self) -> Tensor:
         """Where the components of the first ragged dim start in `values`, int64."""
         return parts.vector(self, "starts", None)
 
-    def starts_of(self: Any, dim: int | None = None) -> Tensor:
+    def starts_of(self, dim: int | None = None) -> Tensor:
         """Where the components of a ragged dim start."""
         return parts.vector(self, "starts", dim)
 
     @property
-    def row_ids(self: Any) -> Tensor:
+    def row_ids(self) -> Tensor:
         """The component of every element of the first ragged dim, int64."""
         return parts.vector(self, "row_ids", None)
 
-    def row_ids_of(self: Any, dim: int | None = None) -> Tensor:
+    def row_ids_of(self, dim: int | None = None) -> Tensor:
         """The component of every element of a ragged dim."""
         return parts.vector(self, "row_ids", dim)
 
     @property
-    def total(self: Any) -> Tensor:
+    def total(self) -> Tensor:
         """Elements of the first ragged dim: the sum of its lengths, int64."""
         return parts.number(self, "total")
 
     @property
-    def max_length(self: Any) -> Tensor:
+    def max_length(self) -> Tensor:
         """Longest length of the first ragged dim, int64, 0 without components."""
         return parts.number(self, "max_length")
 
