@@ -13,7 +13,7 @@ from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.creation import from_lengths
-from ragged_dialect.arrays.core.storage import Dense, DTypeLike
+from ragged_dialect.arrays.core.storage import ArrayLike, Dense, DTypeLike
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.narrowing import is_list
 from ragged_dialect.runtime.memory import enough
@@ -153,7 +153,7 @@ def nested_lists(x: object) -> list[Any]:
     return storage.to_host(storage.take(x)).tolist()
 
 
-def _folded(x: RaggedArray) -> list[Any] | None:
+def _folded(x: RaggedArray) -> list[ArrayLike] | None:
     """The elements as one list, cut into lists level by level, innermost first. None where lists would be in several,
     and for levels that do not follow one another."""
     axis = x.axes[0]
@@ -162,7 +162,7 @@ def _folded(x: RaggedArray) -> list[Any] | None:
     last = len(axis.letters) - 1
     if "w" in axis.letters[:last] or (axis.letters[last] == "w" and len(x.buffer.shape) > 1):
         return None
-    parts: list[Any] = storage.to_host(x.buffer.array).tolist()
+    parts: list[ArrayLike] = storage.to_host(x.buffer.array).tolist()
     for level in range(last, 0, -1):
         if axis.letters[level] == "d":
             size = axis.extents[level]

@@ -28,11 +28,11 @@ def _vector(vector: object, name: str, like: Array, reach: int | None = None) ->
     return validation.index_vector(taken, name, reach)
 
 
-def _traced(values: object, vectors: tuple[object, ...], lengths: bool) -> Any:
+def _traced(values: object, vectors: tuple[object, ...], lengths: bool) -> ArrayLike:
     """Of a traced value, whose structure a program checks; None of anything else."""
     if isinstance(values, RaggedArray) or not isinstance(values, Value):
         return None
-    made: Any = values
+    made: ArrayLike = values
     for vector in reversed(vectors):
         made = made.partition(vector, lengths=lengths)
     return made
