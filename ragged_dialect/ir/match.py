@@ -72,7 +72,9 @@ def is_number(type_: ir.Type) -> bool:
 
 
 def bit_width(type_: ir.Type) -> int:
-    """Bits of an integer or float type."""
+    """Bits of an integer or float type; an index has 64 on every target."""
+    if isinstance(type_, ir.IndexType):
+        return 64
     assert isinstance(type_, (ir.IntegerType, ir.FloatType))
     return type_.width
 

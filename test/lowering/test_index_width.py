@@ -83,3 +83,27 @@ def test_large_grids_are_wide() -> None:
     taken: list[int] = []
     by_extent("", lambda *_: taken.append(64), lambda *_: taken.append(32))(LIMIT, 1, 1)
     assert taken == [64]
+
+
+INDICES = """func.func @f(%x: X) -> (tensor<?xindex>, X) {
+  %longest = arith.constant 3 : index
+  %0 = ragged.reduce_across %x, %longest {dim = 1, kind = "KIND"} : (X, index) -> tensor<?xindex>
+  %1 = ragged.scan %x {dim = 1, kind = "KIND"} : (X) -> X
+  return %0, %1 : tensor<?xindex>, X
+}""".replace("X", 'tensor<?x?xindex, #ragged.layout<"dr">>')
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator", "ptx-emulator"])
+@pytest.mark.parametrize(
+    ("kind", "across", "scanned"),
+    [
+        ("sum", [2**40 + 3, -2, 4], [2**40, 2**40 - 2, 2**40 + 2, 3]),
+        ("max", [2**40, -2, 4], [2**40, 2**40, 2**40, 3]),
+        ("min", [3, -2, 4], [2**40, -2, -2, 3]),
+    ],
+)
+def test_elements_that_are_indices(target: str, kind: str, across: list[int], scanned: list[int]) -> None:
+    """In memory they have 64 bits."""
+    function = compile(INDICES.replace("KIND", kind), target=target)
+    rows, (values, _) = function((np.array([2**40, -2, 4, 3]), np.array([0, 3, 4])))
+    assert (rows.tolist(), values.tolist()) == (across, scanned)

@@ -14,8 +14,15 @@ TEXT = """func.func @f(%terms: tensor<?FxT>, %positions: tensor<?xi64>, %count: 
   %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?FxT>, tensor<?xi64>, index) -> tensor<?FxT>
   return %0 : tensor<?FxT>
 }"""
-DTYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i32": np.int32}
-EPSILON = {"f32": 2e-6, "f64": 4e-15, "f16": 2e-3, "bf16": 1e-2, "i32": 0}
+DTYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i32": np.int32,
+    "index": np.int64,
+}
+EPSILON = {"f32": 2e-6, "f64": 4e-15, "f16": 2e-3, "bf16": 1e-2, "i32": 0, "index": 0}
 """Of sums of 300 terms, rounded once."""
 
 

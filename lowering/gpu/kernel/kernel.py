@@ -16,6 +16,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, may_overlap, only_read
 from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
@@ -110,6 +111,8 @@ class Kernel:
             if not _is_identity(buffer.type):
                 raise PassFailure(self.module, f"expected whole buffers on the host, got {buffer.type}")
             type_ = ir.MemRefType.get([], buffer.type.element_type)
+            if isinstance(buffer.type.element_type, ir.IndexType):
+                self.op.attributes[WIDE] = ir.UnitAttr.get()  # those in memory have 64 bits
             self.inside[key] = self._parameter(buffer, type_, {"llvm.align": _aligned()["llvm.align"]})
         return self.inside[key]
 
