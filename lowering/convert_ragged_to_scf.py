@@ -173,6 +173,8 @@ def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
     if op.name in control.RULES or op.name.startswith("scf."):
         _control(ctx, op, process, ragged)
     elif ragged and op.name in RULES:
+        if any(not is_ragged(x.type) and ctx.is_pending(x) for x in op.operands):
+            ctx.close()  # rules take dense operands as they are
         RULES[op.name](ctx, op)
         ctx.erase_later(op)
     elif (ragged and is_compute(op)) or compute.is_joinable(ctx, op):
