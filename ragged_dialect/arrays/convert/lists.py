@@ -154,16 +154,14 @@ def nested_lists(x: object) -> list[Any]:
 
 
 def _folded(x: RaggedArray) -> list[ArrayLike] | None:
-    """The elements as one list, cut into lists level by level, innermost first. None where lists would be in several,
-    and for levels that do not follow one another."""
+    """The elements as one list, of windows those that they show, cut into lists level by level, innermost first. None
+    for levels that do not follow one another."""
     axis = x.axes[0]
     if axis is None or not set(axis.letters) <= set("drw") or any(other is not None for other in x.axes[1:]):
         return None
-    last = len(axis.letters) - 1
-    if "w" in axis.letters[:last] or (axis.letters[last] == "w" and len(x.buffer.shape) > 1):
-        return None
-    parts: list[ArrayLike] = storage.to_host(x.buffer.array).tolist()
-    for level in range(last, 0, -1):
+    axis = axis.contiguous
+    parts: list[ArrayLike] = storage.to_host(x.compacted.buffer.array).tolist()
+    for level in range(len(axis.letters) - 1, 0, -1):
         if axis.letters[level] == "d":
             size = axis.extents[level]
             if not size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -75,3 +76,21 @@ def test_lists_are_in_one_place_only() -> None:
     assert rows == [[[1, 1, 9]], [[1, 1]]]
     parts = rg.ragged([[1, 2, 3], [4]])[:, 1:].tolist()
     assert parts == [[2, 3], []]
+
+
+def test_few_components_of_many() -> None:
+    """What windows do not show becomes no list."""
+    x = rg.from_lengths(np.zeros(10**6), np.full(1000, 1000))
+    tracemalloc.start()
+    try:
+        assert [len(part) for part in rg.take(x, np.array([5, 7])).tolist()] == [1000, 1000]
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
+
+
+def test_windows_at_any_level() -> None:
+    x = rg.ragged([[np.ones((2, 2)), np.zeros((1, 2))], [], [np.full((1, 2), 3.0)]])
+    assert rg.take(x, np.array([2, 1, 2])).tolist() == [[[[3, 3]]], [], [[[3, 3]]]]
+    assert x[:, 1:].tolist() == [[[[0, 0]]], [], []]
+    assert x[:, :, 1:].tolist() == [[[[1, 1]], []], [], [[]]]
