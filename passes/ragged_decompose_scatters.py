@@ -12,7 +12,7 @@ from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import view_of
-from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.grouping import ScatterAddOp
 from ragged_dialect.ops.making import ReduceAcrossOp
@@ -50,23 +50,22 @@ class RaggedDecomposeScatters(RaggedPass):
         """Replace the ops of a module."""
         if self.features < 0:
             raise PassFailure(op, f"expected features of at least 0, got {self.features}")
-        for found in ops_in(op):
+        for found in find_ops(op, ScatterAddOp.OPERATION_NAME, ReduceAcrossOp.OPERATION_NAME):
             with ir.InsertionPoint(found), found.location:
                 scatter = self._scatter(found)
-                if scatter is not None:
-                    found.results[0].replace_all_uses_with(scatter.decomposed())
-                    found.erase()
+                made = None if scatter is None else scatter.decomposed()
+            if made is not None:
+                found.results[0].replace_all_uses_with(made)
+                found.erase()
 
     def _scatter(self, op: ir.Operation) -> _Scatter | None:
-        if op.name == ScatterAddOp.OPERATION_NAME:
-            add = view_of(op, ScatterAddOp)
-            row = list(add.terms.type.shape)[1:]
-            if DYNAMIC not in row and math.prod(row) < self.features:
-                return None
-            return _Scatter(add.terms, add.positions, add.count, "sum", add.res.type)
-        return (
-            _across(view_of(op, ReduceAcrossOp)) if self.across and op.name == ReduceAcrossOp.OPERATION_NAME else None
-        )
+        if op.name == ReduceAcrossOp.OPERATION_NAME:
+            return _across(view_of(op, ReduceAcrossOp)) if self.across else None
+        add = view_of(op, ScatterAddOp)
+        row = list(add.terms.type.shape)[1:]
+        if DYNAMIC not in row and math.prod(row) < self.features:
+            return None
+        return _Scatter(add.terms, add.positions, add.count, "sum", add.res.type)
 
 
 def _across(op: ReduceAcrossOp) -> _Scatter | None:
