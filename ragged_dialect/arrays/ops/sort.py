@@ -59,9 +59,9 @@ def argsort(x: Tensor, *, axis: int = -1, descending: bool = False) -> Tensor:
 
 @dataclass(frozen=True)
 class Sorted:
-    """A tensor along a storage axis: the flat place of each element in the order that is asked for. `size` is the
-    axis's extent, there are `inner` elements below each of its positions, and what is sorted by itself are the
-    components of a position, which `rows` gives, or all of the axis."""
+    """A tensor sorted along a storage axis. `order` has the flat places of elements, those of the first group, then
+    those of the second one. A group are the elements of a component, which the axis's positions have in `rows`, or of
+    all of the axis, that are at one index of every other axis."""
 
     x: Tensor
     number: int
