@@ -263,6 +263,31 @@ _UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
 _ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
 _REDUCING = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
 
+_SORTED = "rg.sort(x, axis=1) has the elements of each component in order"
+_FILLED = "np.nan_to_num puts numbers in the place of nan"
+_INSTEAD = {
+    "median": _SORTED,
+    "quantile": _SORTED,
+    "percentile": _SORTED,
+    "unique": _SORTED,
+    "searchsorted": _SORTED,
+    "histogram": "(x[..., None] == numbers).sum(axis=1) counts in each component",
+    "bincount": "(x[..., None] == numbers).sum(axis=1) counts in each component",
+    "average": "(x * weights).sum(axis=1) / weights.sum(axis=1)",
+    "norm": "(x**2).sum(axis=1) ** 0.5",
+    "pad": "x.to_padded() is dense, rg.concat joins along any dim",
+    "repeat": "rg.take(x, indices) takes components again",
+    "ravel": "x.values has all elements",
+    "copy": "arrays do not change",
+    "array_equal": "(x == y).all()",
+    "take_along_axis": "x[indices] of a ragged array of indices, rg.gather of a dense one",
+    "swapaxes": "x.transpose",
+    "hstack": "rg.concat",
+    "vstack": "rg.concat",
+    **dict.fromkeys(("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar"), _FILLED),
+}
+"""What does the work of functions that ragged arrays do not have."""
+
 
 def apply_function(
     function: Callable[..., object], args: tuple[ArrayLike, ...], kwargs: Mapping[str, ArrayLike]
@@ -271,7 +296,8 @@ def apply_function(
     does not have."""
     own, name = f"np.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
     if name not in FUNCTIONS and name not in _REDUCING:
-        raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another")
+        hint = f" ({_INSTEAD[name]})" if name in _INSTEAD else ""
+        raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another{hint}")
     args, given = _by_name(function, args, kwargs)
     if name in FUNCTIONS:
         run = FUNCTIONS[name]
