@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ragged_dialect import builders, generic
-from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect._mlir import arith, ir, math, tensor
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import dim_of, restored
 from ragged_dialect.arrays.index.rows import component_lengths, component_starts, row_ids
@@ -171,9 +171,10 @@ def _by_digits(flat: ir.Value, dtype: DType, descending: bool) -> ir.Value:
         return made if bits == 64 else arith.extui(build.i64(), made)
 
     keys = vectors.generate(size, unsigned)
+    first, count = _digits(keys, width)
 
     def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-        shift = build.to_i64(build.mul(number, width))
+        shift = build.to_i64(build.mul(build.add(first, number), width))
 
         def digit(place: ir.Value) -> ir.Value:
             shifted = arith.shrui(tensor.extract(keys, [place]), shift)
@@ -181,7 +182,23 @@ def _by_digits(flat: ir.Value, dtype: DType, descending: bool) -> ir.Value:
 
         return [_stably(state[0], digit, 1 << width)]
 
-    return flow.for_loop(passes, [vectors.generate(size, lambda i: i)], step)[0]
+    return flow.for_loop(count, [vectors.generate(size, lambda i: i)], step)[0]
+
+
+def _digits(keys: ir.Value, width: int) -> tuple[Mixed, ir.Value]:
+    """The lowest digit in which some keys differ, and how many there are up to the highest one: of numbers below 1,000
+    one, of a float64 of such a number a few."""
+    bits = build.constant(build.i64(), 64)
+    none, row = ir.AffineMap.get(1, 0, []), ir.AffineMap.get_identity(1)
+    zero = shapes.fill(build.constant(build.i64(), 0), shapes.empty([], build.i64()))
+
+    def differing(given: list[ir.Value]) -> list[ir.Value]:
+        return [arith.ori(given[1], arith.xori(given[0], tensor.extract(keys, [build.value(0)])))]
+
+    found = tensor.extract(generic.generic([keys], [zero], [row, none], ["reduction"], differing).result, [])
+    low = build.divide(build.to_index(math.cttz(found)), width)
+    end = build.ceildiv(build.to_index(arith.subi(bits, math.ctlz(found))), width)
+    return low, build.value(build.maximum(build.sub(end, low), 0))
 
 
 def _stably(order: ir.Value, number: Callable[[ir.Value], ir.Value], count: Mixed) -> ir.Value:
