@@ -180,30 +180,41 @@ def _crossed(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], 
     rank = max(x.ndim for x in operands)
     letters = ascii_letters[:rank]
     ragged = {rank - x.ndim + dim for x in operands for dim in x.ragged_dims}
-    parts = [_without_ones(x, letters[rank - x.ndim :], ragged) for x in operands]
+    wide = {rank - x.ndim + dim for x in operands for dim in range(x.ndim) if not _is_one(x, dim)}
+    parts = [_without_ones(x, letters[rank - x.ndim :], ragged, wide) for x in operands]
     if all(x is before for (x, _), before in zip(parts, operands, strict=True)):
         return None
-    loops = NamedLoops.of(trace, [x for x, _ in parts], [own for _, own in parts], letters)
+    for x in operands:
+        for dim in range(x.ndim):
+            if x.ndim < rank and rank - x.ndim + dim in ragged and x.layout.is_plain(dim):
+                if dim == 0 or not _is_one(x, dim):
+                    raise LayoutError(_one_sided(trace, x, rank, max(ragged) + 1))
+    try:
+        loops = NamedLoops.of(trace, [x for x, _ in parts], [own for _, own in parts], letters)
+    except LayoutError:  # in letters that nobody wrote
+        return None
     outs = [(empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(rank))) for dtype in dtypes]
     pairs = [(x, loops.numbers(own)) for x, own in parts]
     made = compute(trace, pairs, outs, rank, frozenset(), lambda elements: body(elements[: len(parts)]))
     return [loops.settled(one) for one in made]
 
 
-def _without_ones(x: Tensor, names: str, ragged: set[int]) -> tuple[Tensor, str]:
-    """An operand without dims of extent 1 along ragged loops, and the names of those that it keeps. Of a dense level
-    inside a nested axis the program checks that it is 1."""
+def _is_one(x: Tensor, dim: int) -> bool:
+    """Whether a dim is dense and has an extent of 1, which broadcasts."""
+    return x.layout.is_plain(dim) and x.shape[dim] == 1
+
+
+def _without_ones(x: Tensor, names: str, ragged: set[int], wide: set[int]) -> tuple[Tensor, str]:
+    """An operand without dims of extent 1 along loops that are `wide`, and the names of those that it keeps. Of a dense
+    level inside a nested axis, along a ragged loop, the program checks that it is 1."""
     for dim in reversed(range(x.ndim)):
-        if ascii_letters.index(names[dim]) not in ragged or x.layout.letter(dim) != "d":
-            continue
-        if x.layout.is_plain(dim):
-            if x.shape[dim] != 1:
-                continue
+        loop = ascii_letters.index(names[dim])
+        if _is_one(x, dim) and loop in wide:
             x = squeeze(x, axis=dim)
-        elif x.place(dim)[1] == 0:
-            continue
-        else:
+        elif loop in ragged and x.layout.letter(dim) == "d" and x.place(dim)[1] > 0:
             builders.assert_valid([build.value(x.extent(dim)), build.value(1)], "equal", x.trace.op, dim)
             x = merge(x, axis=dim - 1)
+        else:
+            continue
         names = names[:dim] + names[dim + 1 :]
     return x, names

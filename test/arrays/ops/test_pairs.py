@@ -69,6 +69,26 @@ def test_what_is_made_of_pairs() -> None:
         np.testing.assert_allclose(np.asarray(got.values).reshape(wanted.shape), wanted)
 
 
+def test_extents_of_one_beside_pairs() -> None:
+    """Of features, and of a batch."""
+    programs: list[tuple[Callable[[Any, Any, Any], Any], Callable[[Any, Any, Any], Any]]] = [
+        (lambda x, y, p: p[:, :, None] * y[:, None, :, None], lambda x, y, p: p[:, None] * y[None, :, None]),
+        (
+            lambda x, y, p: p[:, :, None, :, None] * p[:, None, :, None, :],
+            lambda x, y, p: p[:, None, :, None] * p[None, :, None, :],
+        ),
+        (
+            lambda x, y, p: rg.where(x[:, :, None] > y[:, None, :], np.arange(6.0)[None, :, None], np.ones((1, 1, 1))),
+            lambda x, y, p: np.where(x[:, None] > y[None], np.arange(6.0)[: len(x), None], 1),
+        ),
+    ]
+    for program, expected in programs:
+        for run in (program, rg.jit(program)):
+            for got, part in zip(run(X, Y, POINTS), parts(X, Y, POINTS), strict=True):
+                wanted = expected(*part)
+                np.testing.assert_allclose(np.asarray(got.values).reshape(wanted.shape), wanted)
+
+
 def test_gradients() -> None:
     gradient = rg.grad(lambda x: ((x[:, :, None] - x[:, None, :]) ** 2.0).sum())(X)
     for got, part in zip(gradient, X, strict=True):
@@ -82,3 +102,8 @@ def test_what_makes_no_pairs() -> None:
         _ = X[:, :, None] - rg.concat([X[:, None, :], X[:, None, :]], axis=1)
     with pytest.raises(rg.LayoutError, match=r'^add: expected layouts whose ragged axes line up, got "dr" and "drr"$'):
         _ = X + (X[:, :, None] - X[:, None, :])
+    with pytest.raises(rg.LayoutError, match=r'^add: expected layouts whose .* line up, got "dr\|d" and "dr"$'):
+        _ = X[:, :, None] + Y
+    for dense in (np.ones(4), np.ones((4, 6))):
+        with pytest.raises(rg.LayoutError, match=r"^where: expected an operand of rank 3 beside a ragged dim, got"):
+            rg.where(X[:, :, None] > 0, Y[:, None, :], dense)
