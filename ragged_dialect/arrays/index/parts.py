@@ -1,4 +1,5 @@
-"""Values and index vectors of traced arrays, as those that arrays have: windows are made contiguous first."""
+"""Values and index vectors of traced arrays, as those that arrays have: windows are made contiguous first, and the
+vectors of tiled levels count elements."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.index.levels import merge
 from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -26,20 +28,21 @@ def values(x: Tensor) -> Tensor:
 
 def vector(x: Tensor, part: str, dim: int | None) -> Tensor:
     """An index vector of a ragged dim, by default the first one: `offsets`, `lengths`, `starts` or `row_ids`."""
-    x = contiguous(x)
+    x, dim = _ragged(contiguous(x), part, dim)
     make: Callable[[ir.Value, int], ir.Value] = getattr(builders, part)
-    return x.trace.assembled(make(x.value, _ragged(x, part, dim)), [PlainAxis(None)], INT64)
+    return x.trace.assembled(make(x.value, dim), [PlainAxis(None)], INT64)
 
 
 def number(x: Tensor, part: str) -> Tensor:
     """`total` or `max_length` of the first ragged dim."""
+    x, dim = _ragged(x, part, None)
     make: Callable[[ir.Value, int], ir.Value] = getattr(builders, part)
-    found = build.to_i64(make(x.value, _ragged(x, part, None)))
+    found = build.to_i64(make(x.value, dim))
     return x.trace.assembled(tensor.from_elements(dense_type((), build.i64()), [found]), [], INT64)
 
 
-def _ragged(x: Tensor, part: str, dim: int | None) -> int:
-    """A ragged dim. LayoutError for another one."""
+def _ragged(x: Tensor, part: str, dim: int | None) -> tuple[Tensor, int]:
+    """A ragged dim, of the array without its tiles. LayoutError for another one."""
     if dim is None and not x.ragged_dims:
         raise LayoutError(f'{part}: expected an array with a ragged dim, got layout "{x.layout}"')
     dim = x.ragged_dims[0] if dim is None else integer(part, "dim", dim)
@@ -47,4 +50,5 @@ def _ragged(x: Tensor, part: str, dim: int | None) -> int:
     x.layout.locate(dim)
     if x.layout.letter(dim) not in RAGGED:
         raise LayoutError(f'{part}: expected a ragged dim, got dim {dim} of layout "{x.layout}"')
-    return dim
+    tiled = dim + 1 < x.ndim and x.layout.letter(dim + 1) == "t"
+    return merge(x, axis=dim) if tiled else x, dim

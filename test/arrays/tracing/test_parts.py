@@ -16,6 +16,7 @@ ARRAYS = {
     "windows": X[::-1][:, 1:],
     "lists": rg.ragged([[[1.0, 2.0], []], [], [[3.0], [4.0, 5.0, 6.0]]]),
     "windows of lists": rg.ragged([[[1.0, 2.0], [7.0]], [[5.0]], [[3.0], [4.0, 5.0, 6.0]]])[1:, :, 1:],
+    "tiles": rg.split(X, axis=1, factor=2),
     "nothing": rg.from_lengths(np.zeros(0), []),
 }
 PARTS: dict[str, Callable[[Any], Any]] = {
@@ -56,6 +57,11 @@ def test_arrays_are_made_of_them() -> None:
     np.testing.assert_allclose(gradient.values, 2 * np.repeat(sums, [4, 5], axis=0))
     parts = rg.grad(lambda x: (x.values**2).sum())(ARRAYS["windows"])
     np.testing.assert_allclose(rg.compact(parts).values, 2 * ARRAYS["windows"].values)
+
+
+def test_tiles_of_lists() -> None:
+    tiles = rg.split(ARRAYS["lists"], axis=2, factor=2)
+    assert rg.jit(lambda x: x.lengths_of(2))(tiles).tolist() == tiles.lengths_of(2).tolist() == [2, 0, 1, 3]
 
 
 def test_lengths_that_do_not_fit() -> None:
