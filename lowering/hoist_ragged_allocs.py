@@ -52,14 +52,17 @@ def _hoist(loop: ir.Operation, alloc: ir.Operation, most: dict[ir.Value, ir.Valu
     shape = list(buffer.type.shape)
     sizes = list(alloc.operands)
     steps = _steps(loop, sizes)
-    if steps is None or (steps and DYNAMIC in shape[1:]):
+    if steps is None:
+        return
+    varies = bool(steps) or body.arguments[0] in sizes
+    if varies and DYNAMIC in shape[1:]:
         return
     with ir.InsertionPoint(loop), loop.location:
-        if steps and sizes[0] not in most:
+        if varies and sizes[0] not in most:
             most[sizes[0]] = _most(loop, sizes[0], steps)
-        outer = [most[sizes[0]]] if steps else sizes
+        outer = [most[sizes[0]]] if varies else sizes
         whole = memref.alloc(buffer.type, outer, [], alignment=alloc.attributes.get("alignment", None))
-    if steps:
+    if varies:
         with ir.InsertionPoint(alloc), alloc.location:
             own = _first(whole, sizes[0])
         buffer.replace_all_uses_with(own)

@@ -112,3 +112,21 @@ func.func @stays(%n: index, %sizes: memref<?xindex>, %fixed: memref<?xindex>) {
   }
   return
 }
+
+// As long as the number of the iteration.
+
+// CHECK-LABEL: func.func @triangle
+// CHECK: %[[MOST:.*]] = scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[M:.*]] = %{{.*}}) -> (index) {
+// CHECK: arith.maxsi %[[M]], %[[I]]
+// CHECK: %[[A:.*]] = memref.alloc(%[[MOST]])
+// CHECK: scf.for %[[I:.*]] = 
+// CHECK: memref.reinterpret_cast %[[A]] to offset: [0], sizes: [%[[I]]]
+func.func @triangle(%lo: index, %hi: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %lo to %hi step %c1 {
+    %t = memref.alloc(%i) : memref<?xf32>
+    "test.use"(%t) : (memref<?xf32>) -> ()
+    memref.dealloc %t : memref<?xf32>
+  }
+  return
+}
