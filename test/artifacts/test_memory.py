@@ -85,7 +85,7 @@ int main(void) {
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_every_allocation_may_fail(threads: int, tmp_path: Path) -> None:
-    body, result = PROGRAMS["sum by softmax"]  # each component has a temporary
+    body, result = PROGRAMS["sum by softmax"]  # whose parts have temporaries of their own
     library = write(text_of([X], body, [("%0", result)]), None, tmp_path / "libf.so")[0]
     source, program = tmp_path / "main.c", tmp_path / "main"
     source.write_text(MAIN)
@@ -94,7 +94,7 @@ def test_every_allocation_may_fail(threads: int, tmp_path: Path) -> None:
     compile_c(source, program, ["-pthread", *defines, f"-I{tmp_path}", str(library), f"-Wl,-rpath,{tmp_path}"])
     done = subprocess.run([str(program)], input=VALUES.tobytes() + OFFSETS.tobytes(), capture_output=True, check=False)
     assert done.returncode == 0, done
-    assert int(done.stdout) > 700
+    assert int(done.stdout) > 3 * threads
 
 
 @pytest.mark.parametrize("extent", [2**40, 2**45, 2**50])
