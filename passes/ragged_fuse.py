@@ -66,8 +66,9 @@ class RaggedFuse(RaggedPass):
     (`ragged.mapping`).
 
     Options: `max-ops`, the most scalar ops in a body, at least 1; `siblings=false` joins no nests. Nests that reduce
-    rows of at most `rows` elements, all rows alike, take in nothing that has an element for each component: they would
-    run component by component, with a few rows at a time.
+    rows of at most half of `rows` elements, all rows alike, take in nothing that has an element for each component:
+    they would run component by component, with a few rows at a time. Of up to `rows` elements they take in nothing of
+    it that others read too.
     """
 
     name: ClassVar[str] = "ragged-fuse"
@@ -143,7 +144,7 @@ class _Block:
             if (
                 consumer is None
                 or fused is None
-                or self._parts_rows(consumer, fused)
+                or _parts_rows(consumer, fused, self.rows)
                 or len(nest.steps) + len(consumer.steps) > self.max_ops
             ):
                 return
@@ -183,14 +184,10 @@ class _Block:
         fused = inline(nest, value, producer)
         if fused is None or (not fused.outs and _like_of(op, fused, self.sources) is None):
             return None
-        if self._parts_rows(nest, fused):
+        if _parts_rows(nest, fused, self.rows // 2):
             return None
         del self.nests[maker]
         return fused
-
-    def _parts_rows(self, nest: FusedNest, fused: FusedNest) -> bool:
-        """Whether a nest over short rows would no longer be over all of them alike."""
-        return _reduces_rows(nest, self.rows) and _is_flat(nest) and not _is_flat(fused)
 
     def _followed(self, op: ir.Operation, nest: FusedNest) -> FusedNest | None:
         """A nest in the loop of a scan whose result nothing else reads."""
@@ -284,6 +281,11 @@ def _nest(op: ir.Operation) -> FusedNest | None:
         return FusedNest.of(op)
     except LayoutError:
         return None
+
+
+def _parts_rows(nest: FusedNest, fused: FusedNest, most: int) -> bool:
+    """Whether a nest over rows of so many elements at most would no longer be over all of them alike."""
+    return _reduces_rows(nest, most) and _is_flat(nest) and not _is_flat(fused)
 
 
 def _reduces_rows(nest: FusedNest, most: int) -> bool:

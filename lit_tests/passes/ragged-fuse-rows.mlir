@@ -1,4 +1,4 @@
-// RUN: ragged-opt %s --ragged-fuse="rows=32" --canonicalize | FileCheck %s
+// RUN: ragged-opt %s --ragged-fuse="rows=16" --canonicalize | FileCheck %s
 // RUN: ragged-opt %s --ragged-fuse --canonicalize | FileCheck %s --check-prefix=ALL
 
 !rows = tensor<3x?x8xf32, #ragged.layout<"dr|d">>
@@ -60,4 +60,39 @@ func.func @alike(%x: !rows, %r: !each, %zeros: !each) -> !each {
   } -> !rows
   %s = linalg.reduce { arith.addf } ins(%y : !rows) outs(%zeros : !each) dimensions = [2]
   return %s : !each
+}
+
+// Of up to twice as many elements what one nest reads goes into it, and what several read does not.
+
+!wide = tensor<3x?x16xf32, #ragged.layout<"dr|d">>
+
+// CHECK-LABEL: func.func @once
+// CHECK-NOT: iterator_types = ["parallel", "parallel", "parallel"]}
+// CHECK: return
+func.func @once(%x: !wide, %c: tensor<3xf32>, %zeros: !each) -> !each {
+  %e = ragged.empty %x : (!wide) -> !wide
+  %y = linalg.generic {indexing_maps = [#rows, #component, #rows], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %c : !wide, tensor<3xf32>) outs(%e : !wide) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> !wide
+  %s = linalg.reduce { arith.addf } ins(%y : !wide) outs(%zeros : !each) dimensions = [2]
+  return %s : !each
+}
+
+// CHECK-LABEL: func.func @several
+// CHECK: iterator_types = ["parallel", "parallel", "parallel"]}
+// CHECK: return
+func.func @several(%x: !wide, %c: tensor<3xf32>, %zeros: !each) -> (!each, !wide) {
+  %e = ragged.empty %x : (!wide) -> !wide
+  %y = linalg.generic {indexing_maps = [#rows, #component, #rows], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %c : !wide, tensor<3xf32>) outs(%e : !wide) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> !wide
+  %s = linalg.reduce { arith.addf } ins(%y : !wide) outs(%zeros : !each) dimensions = [2]
+  %z = math.exp %y : !wide
+  return %s, %z : !each, !wide
 }
