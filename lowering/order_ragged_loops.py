@@ -71,8 +71,8 @@ def _contract(combiner: ir.Operation) -> bool:
 
 def _interchange(op: ir.Operation, free: bool) -> None:
     rank = len(iterator_kinds(op))
-    accesses = [*_accesses(op), *_gathers(op)]
-    scores = [_score(accesses, loop) for loop in range(rank)]
+    traversals = [*_traversals(op), *_gathers(op)]
+    scores = [_score(traversals, loop) for loop in range(rank)]
     if rank < 2 or max(scores) <= scores[-1]:
         return
     inner = scores.index(max(scores))
@@ -91,7 +91,7 @@ def _interchange(op: ir.Operation, free: bool) -> None:
 
 
 @dataclass(frozen=True)
-class _Access:
+class _Traversal:
     """What an operand, or a load of the body, goes along: the loop that runs through its memory, and how many loops it
     changes with."""
 
@@ -100,20 +100,20 @@ class _Access:
     weight: float = 1.0
 
 
-def _accesses(op: ir.Operation) -> list[_Access]:
+def _traversals(op: ir.Operation) -> list[_Traversal]:
     """Those of the operands; a written one counts more."""
     maps = indexing_maps(op)
     outs = list(op.attributes["operandSegmentSizes"])[1]
-    found: list[_Access] = []
+    found: list[_Traversal] = []
     for k, map_ in enumerate(maps):
         results = list(map_.results)
         last = results[-1] if results and isinstance(results[-1], ir.AffineDimExpr) else None
         weight = 1.0 if k < len(maps) - outs else 1.5
-        found.append(_Access(None if last is None else last.position, len(results), weight))
+        found.append(_Traversal(None if last is None else last.position, len(results), weight))
     return found
 
 
-def _gathers(op: ir.Operation) -> list[_Access]:
+def _gathers(op: ir.Operation) -> list[_Traversal]:
     """Those of the rows that the body takes of buffers: along another loop than their last dim, every element is
     somewhere else."""
     block, maps = op.regions[0].blocks[0], indexing_maps(op)
@@ -121,7 +121,7 @@ def _gathers(op: ir.Operation) -> list[_Access]:
         argument: frozenset(k for expr in map_.results for k in range(map_.n_dims) if expr_uses(expr, k))
         for argument, map_ in zip(block.arguments, maps, strict=True)
     }
-    found: list[_Access] = []
+    found: list[_Traversal] = []
     for inner in (o.operation for o in block.operations):
         own = frozenset[int]().union(*(loops.get(x, frozenset()) for x in inner.operands))
         if inner.name == "linalg.index":
@@ -129,11 +129,11 @@ def _gathers(op: ir.Operation) -> list[_Access]:
         loops.update((result, own) for result in inner.results)
         if inner.name == "memref.load" and len(inner.operands) > 1:
             last = made_by(inner.operands[-1], "linalg.index")
-            found.append(_Access(None if last is None else last.attributes["dim"].value, len(own)))
+            found.append(_Traversal(None if last is None else last.attributes["dim"].value, len(own)))
     return found
 
 
-def _score(accesses: list[_Access], loop: int) -> float:
+def _score(traversals: list[_Traversal], loop: int) -> float:
     """How many accesses a loop runs along; one of fewer loops than others, which is in cache, only between equals."""
-    most = max(access.loops for access in accesses)
-    return sum(a.weight * (1.0 if a.loops == most else _SMALL) for a in accesses if a.along == loop)
+    most = max(one.loops for one in traversals)
+    return sum(a.weight * (1.0 if a.loops == most else _SMALL) for a in traversals if a.along == loop)
