@@ -1,7 +1,6 @@
 """The transpose of gathers: what a body takes of a tensor is added where it was taken.
 
-Rows that data picks are added row by row of the table, anything else element by element. Either way a place gets its
-terms in the order of the elements.
+Rows that data picks are added row by row of the table, anything else element by element.
 """
 
 from __future__ import annotations

@@ -173,8 +173,8 @@ def ptp(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLi
 def nan_to_num(
     x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> ArrayLike:
-    """Numbers in the place of nan and infinities, which are by default the extremes of the dtype. Nothing is copied
-    where there are none, as arrays do not change."""
+    """Numbers in the place of nan and infinities, which are by default the extremes of the dtype; arrays of integers
+    as they are."""
     if x.dtype.kind in "iub":
         return x
     most = float(ml_dtypes.finfo(x.dtype).max)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]

@@ -155,28 +155,31 @@ def _check_plain_operands(
 
 def elementwise(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor]:
     """Results of `dtypes` over the loops that the operands broadcast to; `body` gets their elements."""
+    named = None
     try:
         loops, dims = broadcast(trace, operands)
     except _Mismatch as mismatch:
-        crossed = _crossed(trace, operands, dtypes, body)
+        crossed = _crossed(trace, operands)
         if crossed is None:
             raise LayoutError(str(mismatch)) from None
-        return crossed
+        operands, dims, named = crossed
+        loops = Loops(named.axes, named.levels)
     outs = [
         (empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(loops.rank))) for dtype in dtypes
     ]
     count = len(operands)
     pairs = list(zip(operands, dims, strict=True))
-    return compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))
+    made = compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))
+    return made if named is None else [named.settled(one) for one in made]
 
 
 class _Mismatch(LayoutError):
     """Ragged axes that begin at different dims."""
 
 
-def _crossed(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor] | None:
-    """All pairs of elements of components (`x[:, :, None] - y[:, None, :]`): every operand goes along the loops of its
-    own dims only, without those of extent 1 where another one is ragged. None where no operand has any."""
+def _crossed(trace: Trace, operands: Sequence[Tensor]) -> tuple[list[Tensor], list[Dims], NamedLoops] | None:
+    """The loops over all pairs of elements of components (`x[:, :, None] - y[:, None, :]`): every operand goes along
+    those of its own dims only, without those of extent 1 where another one is ragged. None where no operand has any."""
     rank = max(x.ndim for x in operands)
     letters = ascii_letters[:rank]
     ragged = {rank - x.ndim + dim for x in operands for dim in x.ragged_dims}
@@ -193,10 +196,7 @@ def _crossed(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], 
         loops = NamedLoops.of(trace, [x for x, _ in parts], [own for _, own in parts], letters)
     except LayoutError:  # in letters that nobody wrote
         return None
-    outs = [(empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(rank))) for dtype in dtypes]
-    pairs = [(x, loops.numbers(own)) for x, own in parts]
-    made = compute(trace, pairs, outs, rank, frozenset(), lambda elements: body(elements[: len(parts)]))
-    return [loops.settled(one) for one in made]
+    return [x for x, _ in parts], [[*loops.numbers(own)] for _, own in parts], loops
 
 
 def _is_one(x: Tensor, dim: int) -> bool:
