@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import enclosing, made_by
+from ragged_dialect.ir.match import in_block, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.inline_index_vectors import is_index_vector
 from ragged_dialect.passes.base import RaggedPass
@@ -47,16 +46,8 @@ def _fit(first: ir.Operation, later: ir.Operation) -> bool:
     size, other = _size(first), _size(later)
     if first.block != later.block or size is None or other is None or size != other:
         return False
-    place = {op.operation: number for number, op in enumerate(first.block.operations)}
-    users = [_in_block(use.owner.operation, place) for result in first.results for use in result.uses]
-    return all(place[user] > place[later] for user in users)
-
-
-def _in_block(op: ir.Operation, place: Mapping[ir.Operation, int]) -> ir.Operation:
-    """The op of a block that an op is, or is in."""
-    while op not in place:
-        op = enclosing(op)
-    return op
+    users = [in_block(use.owner.operation, first.block) for result in first.results for use in result.uses]
+    return all(user is None or (user != later and later.is_before_in_block(user)) for user in users)
 
 
 def _size(op: ir.Operation) -> ir.Value | int | None:

@@ -37,6 +37,13 @@ def enclosing(op: Op) -> ir.Operation:
     return parent.operation
 
 
+def in_block(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
+    """The op of a block that an op is, or is in; None for one outside of it."""
+    while op.name != "func.func" and op.block != block:
+        op = enclosing(op)
+    return None if op.name == "func.func" else op
+
+
 def entry_of(op: ir.Operation) -> ir.OpView:
     """The first op of the function that an op is in."""
     while op.name != "func.func":

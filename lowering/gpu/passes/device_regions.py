@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, remap
-from ragged_dialect.ir.match import definer, enclosing
+from ragged_dialect.ir.match import definer, in_block
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
@@ -138,7 +138,7 @@ class Regions:
         again, and what is as long as it says is cut into as many tiles."""
         loaded = self._load(x)
         for use in list(x.uses):
-            user = _in_block(use.owner.operation, op.block)
+            user = in_block(use.owner.operation, op.block)
             if user is not None and not user.is_before_in_block(op):
                 use.owner.operands[use.operand_number] = loaded
 
@@ -230,13 +230,6 @@ def _used_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
         return False
 
     return any(not inside(use.owner.operation) for use in value.uses)
-
-
-def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
-    """The op of a block that is another, or around it."""
-    while op.name != "func.func" and op.block != block:
-        op = enclosing(op)
-    return None if op.name == "func.func" else op
 
 
 def _walk_any(op: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> bool:
