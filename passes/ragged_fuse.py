@@ -284,8 +284,11 @@ def _nest(op: ir.Operation) -> FusedNest | None:
 
 
 def _parts_rows(nest: FusedNest, fused: FusedNest, most: int) -> bool:
-    """Whether a nest over rows of so many elements at most would no longer be over all of them alike."""
-    return _reduces_rows(nest, most) and _is_flat(nest) and not _is_flat(fused)
+    """Whether a nest over rows of so many elements at most would no longer be over all of them alike. It is not where
+    nothing is read for each element, as of all pairs of rows: their elements are far more than what they are of."""
+    whole = set(range(len(fused.kinds)))
+    each = any(whole <= set(x.loops) for x in fused.inputs)
+    return each and _reduces_rows(nest, most) and _is_flat(nest) and not _is_flat(fused)
 
 
 def _reduces_rows(nest: FusedNest, most: int) -> bool:

@@ -55,9 +55,9 @@ from ragged_dialect.arrays.ops.normalise import logsumexp as logsumexp
 from ragged_dialect.arrays.ops.normalise import rms_norm as rms_norm
 from ragged_dialect.arrays.ops.normalise import softmax as softmax
 from ragged_dialect.arrays.ops.scan import cumsum as cumsum
-from ragged_dialect.arrays.ops.sort import argsort as argsort
-from ragged_dialect.arrays.ops.sort import sort as sort
-from ragged_dialect.arrays.ops.topk import top_k as top_k
+from ragged_dialect.arrays.ops.sorting.sort import argsort as argsort
+from ragged_dialect.arrays.ops.sorting.sort import sort as sort
+from ragged_dialect.arrays.ops.sorting.topk import top_k as top_k
 from ragged_dialect.arrays.tracing.gradients import grad as grad
 from ragged_dialect.arrays.tracing.gradients import jvp as jvp
 from ragged_dialect.arrays.tracing.gradients import value_and_grad as value_and_grad

@@ -362,3 +362,65 @@ func.func @numbers(%y: memref<?x2xi64> {llvm.noalias}, %n: index, %first: index)
   }
   return
 }
+
+// -----
+
+// All pairs of two vectors: a register of columns goes along all rows, four of them where there are so many, and what
+// they are folded into stays there.
+
+// CHECK-LABEL: func.func @pairs
+// CHECK-SAME: (%[[X:.*]]: memref<?xf32> {llvm.noalias}, %[[Y:.*]]: memref<?xf32> {llvm.noalias}, %[[OUT:.*]]: memref<?xf32> {llvm.noalias}, %[[N:.*]]: index, %[[M:.*]]: index)
+// CHECK: %[[SOME:.*]] = arith.cmpi sgt, %[[N]], %c0
+// CHECK: %[[COUNT:.*]] = arith.select %[[SOME]], %[[M]], %c0
+// CHECK: scf.for %[[AT:.*]] = %c0 to %[[END:.*]] step %c64 {
+// CHECK: vector.load %[[Y]][%[[AT]]]
+// CHECK: vector.load %[[OUT]][%[[AT]]]
+// CHECK: scf.for %[[I:.*]] = %c0 to %[[N]] step %c1 iter_args
+// CHECK-NEXT: memref.load %[[X]][%[[I]]]
+// CHECK-NOT: {{load|store}}
+// CHECK: scf.yield
+// CHECK: vector.store %{{.*}}, %[[OUT]][%[[AT]]]
+// CHECK: scf.for %[[AT:.*]] = %[[END]] to %[[COUNT]] step %c16 {
+// CHECK: vector.maskedstore %[[OUT]]
+
+// SSE-LABEL: func.func @pairs
+// SSE-NOT: iter_args
+// SSE: return
+func.func @pairs(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %out: memref<?xf32> {llvm.noalias}, %n: index, %m: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      %a = memref.load %x[%i] : memref<?xf32>
+      %b = memref.load %y[%j] : memref<?xf32>
+      %o = memref.load %out[%j] : memref<?xf32>
+      %d = arith.subf %a, %b : f32
+      %r = arith.minimumf %o, %d : f32
+      memref.store %r, %out[%j] : memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// What is read of a row and a column is memory: rows stay one after the other.
+
+// CHECK-LABEL: func.func @matrix
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {
+// CHECK: scf.for
+// CHECK-NOT: iter_args
+// CHECK: return
+func.func @matrix(%x: memref<?x?xf32> {llvm.noalias}, %out: memref<?xf32> {llvm.noalias}, %n: index, %m: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      %a = memref.load %x[%i, %j] : memref<?x?xf32>
+      %o = memref.load %out[%j] : memref<?xf32>
+      %r = arith.minimumf %o, %a : f32
+      memref.store %r, %out[%j] : memref<?xf32>
+    }
+  }
+  return
+}

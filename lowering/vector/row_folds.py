@@ -61,14 +61,15 @@ class Kept:
 
 @dataclass(frozen=True)
 class RowFold:
-    """A loop over rows around one along a row of `columns` elements: what is `kept` of the rows, and what is `counted`,
-    as each adds the same; `beside` is what is done once for a row, `written` stores elements of the rows."""
+    """A loop over rows around one along a row of `columns` elements, None where only the data knows: what is `kept` of
+    the rows, and what is `counted`, as each adds the same; `beside` is what is done once for a row, `written` stores
+    elements of the rows."""
 
     loop: ir.Operation
     body: Body
     kept: tuple[Kept, ...]
     counted: tuple[Kept, ...]
-    columns: int
+    columns: int | None
     beside: tuple[ir.Operation, ...]
     written: tuple[ir.Operation, ...]
 
@@ -81,7 +82,7 @@ class RowFold:
         if len(inner) != 1 or loop.results or inner[0].results or constant_int(loop.operands[2]) != 1:
             return None
         columns, kept = constant_int(inner[0].operands[1]), _kept(loop, inner[0])
-        if constant_int(inner[0].operands[0]) != 0 or not columns or kept is None or not all(map(_is_pure, beside)):
+        if constant_int(inner[0].operands[0]) != 0 or columns == 0 or kept is None or not all(map(_is_pure, beside)):
             return None
         try:
             body = body_of(inner[0])
@@ -99,36 +100,77 @@ class RowFold:
         kept = tuple(one for one in kept if one not in counted)
         return RowFold(loop, body, kept, counted, columns, beside, written)
 
+    @property
+    def known(self) -> int:
+        """The number of columns, where it is known."""
+        assert self.columns is not None
+        return self.columns
+
     def fits(self, registers: Registers) -> bool:
         """Whether there are masks for what is left of a row, or nothing is. Rows that LLVM unrolls are its own, unless
         a vector has several."""
+        return self._has_registers(registers) or self._has_tiles(registers)
+
+    def _has_registers(self, registers: Registers) -> bool:
+        """Whether a row is kept in a few registers."""
+        if self.columns is None:
+            return False
         if (self.columns < SHORTEST or self.written) and self._several(registers) is None:
             return False  # scans of 128 columns take 1.6 times as long by rows
-        lanes, least = self._lanes, registers.least(max(self.body.wide))
+        lanes, least = _lanes(self.columns), registers.least(max(self.body.wide))
         return lanes <= _REGISTERS * least and (lanes == self.columns or self.body.bytes <= set(registers.masked))
 
-    @property
-    def _lanes(self) -> int:
-        return 1 << (self.columns - 1).bit_length()
+    def _has_tiles(self, registers: Registers) -> bool:
+        """Whether a register of columns after the other can go along all rows, since all that is read is either of the
+        row alone or of the column alone, as where all pairs of two vectors meet."""
+        outside = defining_op(self.body.loop.operands[1])
+        if self.written or not self.kept or not self.body.bytes <= set(registers.masked):
+            return False
+        if outside is not None and outside.block == self.loop.regions[0].blocks[0]:
+            return False
+        counts = [op for one in (*self.kept, *self.counted) for op in (one.load, one.store)]
+        return all(self._is_same(op) for op in self._loads() if op not in counts)
+
+    def _loads(self) -> list[ir.Operation]:
+        """What is read of a row."""
+        return [op for op in self.body.ops if op.name == "memref.load" and op.results[0] not in self.body.uniform]
 
     def emit(self, registers: Registers) -> None:
         """Replace the loop by one that carries vectors."""
         self.body.registers = registers
         with ir.InsertionPoint(self.loop), self.loop.location:
-            several = self._several(registers)
-            if several is None:
-                self._row()
+            if not self._has_registers(registers):
+                self._tiles(registers)
+            elif (several := self._several(registers)) is None:
+                self._row(self._one_row(), {})
             else:
                 self._flat(several)
         self.loop.erase()
 
-    def _row(self) -> None:
-        """The loop over rows of a vector each."""
-        outside = self._one_row()
+    def _tiles(self, registers: Registers) -> None:
+        """The loop over rows for each vector of columns; none where there are no rows, and maybe none to read."""
+        low, high = list(self.loop.operands)[:2]
+        some = arith.cmpi(arith.CmpIPredicate.slt, low, high)
+        count = arith.select(some, self.body.loop.operands[1], build.value(0))
+        widest = max(self.body.wide)
+        lanes, least = registers.lanes(widest, len(self.body.ops)), registers.least(widest)
+        end = full(build.value(0), count, lanes)
+        for first, last, tile, masked in ((build.value(0), end, lanes, False), (end, count, least, True)):
+            tiles = scf.ForOp(first, last, build.value(tile))
+            with ir.InsertionPoint(tiles.body):
+                at = tiles.induction_variable
+                outside = Step(self.body, tile, at, first_lanes(arith.subi(last, at), tile) if masked else None)
+                kept = [one.load for one in (*self.kept, *self.counted)]
+                self._row(outside, {op: outside.load(op) for op in self._loads() if op not in kept})
+                scf.yield_([])
+
+    def _row(self, outside: Step, same: dict[ir.Operation, ir.Value]) -> None:
+        """The loop over rows of a vector each; `same` has what is read for all of them."""
         inits = [outside.load(one.load) for one in self.kept]
         made = scf.ForOp(*list(self.loop.operands)[:3], inits)
         with ir.InsertionPoint(made.body):
             step = _Row(self, outside.lanes, outside.at, outside.mask, made.induction_variable)
+            step.loaded |= same
             scf.yield_(step.run_on(list(made.inner_iter_args)))
         for one, result in zip(self.kept, made.results, strict=True):
             outside.known[one.store.operands[0]] = result
@@ -153,12 +195,13 @@ class RowFold:
         counts = [op for one in self.counted for op in (one.load, one.store)]
         accesses = [op for op in self.body.ops if op.name.startswith("memref.") and op not in counts]
         widths = [width(op.operands[op.name == "memref.store"].type.element_type) for op in accesses]
-        if not widths:  # all rows only count
+        if not widths or self.columns is None:  # all rows only count
             return None
         least, masked = registers.least(max(widths)), self.body.bytes <= set(registers.masked)
-        whole = least % self.columns == 0
-        lanes = 2 * least if whole else math.lcm(self.columns, least)
-        one_row = 2 * self.columns > (least if whole else lanes) or lanes > _REGISTERS * least
+        columns = self.columns
+        whole = least % columns == 0
+        lanes = 2 * least if whole else math.lcm(columns, least)
+        one_row = 2 * columns > (least if whole else lanes) or lanes > _REGISTERS * least
         if one_row or not masked or not all(_is_arithmetic(op) for op in (*self.beside, *self._uniform())):
             return None
         kept = [op for one in self.kept for op in (one.load, one.store)]
@@ -177,18 +220,18 @@ class RowFold:
         buffer, *indices = list(access.operands)[access.name == "memref.store" :]
         strides, _ = buffer.type.get_strides_and_offset()
         rows = self.loop.regions[0].blocks[0].arguments[0]
-        return indices[-2:] == [rows, self.body.index] and strides[-2:] == [self.columns, 1]
+        return indices[-2:] == [rows, self.body.index] and strides[-2:] == [self.known, 1]
 
     def _is_same(self, load: ir.Operation) -> bool:
         """Whether a load reads one row for all rows."""
-        *rest, last = list(load.operands)[1:]
+        *rest, last = load.operands
         return last == self.body.index and not any(_is_in(self.loop, x) or _is_in(self.body.loop, x) for x in rest)
 
     def _flat(self, several: Several) -> None:
         """The loop over as many rows as there are in some vectors; those beyond the last are neither folded nor
         written."""
         parts, lanes = several
-        columns = self.columns
+        columns = self.known
         combiners = [c for one in self.kept if (c := one.combiner) is not None]
         low, high = list(self.loop.operands)[:2]
         one_row = self._one_row()
@@ -224,10 +267,10 @@ class RowFold:
 
     def _one_row(self) -> Step:
         """The ops on one row, outside of the loop."""
-        lanes = self._lanes
-        if lanes != self.columns and lanes <= SHORTEST:
+        lanes, columns = _lanes(self.known), self.known
+        if lanes != columns and lanes <= SHORTEST:
             return _Scalars(self, lanes)
-        mask = None if lanes == self.columns else first_lanes(build.value(self.columns), lanes)
+        mask = None if lanes == columns else first_lanes(build.value(columns), lanes)
         return Step(self.body, lanes, build.value(0), mask)
 
 
@@ -286,7 +329,7 @@ class _Rows(_Row):
         first: int,
     ) -> None:
         super().__init__(fold, lanes, at, mask, row)
-        places = [divmod(first + lane, fold.columns) for lane in range(lanes)]
+        places = [divmod(first + lane, fold.known) for lane in range(lanes)]
         rows = arith.addi(splat(row, lanes), _numbers([row for row, _ in places]))
         self.known |= {
             fold.loop.regions[0].blocks[0].arguments[0]: rows,
@@ -314,7 +357,7 @@ class _Scalars(Step):
 
     def __init__(self, fold: RowFold, lanes: int) -> None:
         super().__init__(fold.body, lanes, build.value(0), None)
-        self._columns = fold.columns
+        self._columns = fold.known
 
     def _places(self, access: ir.Operation, first: int) -> tuple[ir.Value, list[list[ir.Value]]]:
         buffer, *places = [self.same.get(x, x) for x in list(access.operands)[first:]]
@@ -334,6 +377,11 @@ class _Scalars(Step):
         row = self.vector(op.operands[0])
         for column, place in enumerate(places):
             memref.store(vector.extract(row, [], [column]), buffer, place)
+
+
+def _lanes(columns: int) -> int:
+    """Lanes for a row."""
+    return 1 << (columns - 1).bit_length()
 
 
 def _where(mask: ir.Value | None, new: ir.Value, old: ir.Value) -> ir.Value:

@@ -17,7 +17,7 @@ from ragged_dialect.arrays.nn.activations import ACTIVATIONS
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.ops.matmul import grouped_product
 from ragged_dialect.arrays.ops.normalise import logsumexp, softmax
-from ragged_dialect.arrays.ops.topk import top_k
+from ragged_dialect.arrays.ops.sorting.topk import top_k
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels, has_extent, known_extent
 from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis
 from ragged_dialect.arrays.tracing.guards import extent_at

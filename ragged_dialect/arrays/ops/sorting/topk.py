@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ragged_dialect import builders, generic
-from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.getitem import slice_dim
-from ragged_dialect.arrays.ops.order import KEYS
-from ragged_dialect.arrays.ops.order import key as order_key
 from ragged_dialect.arrays.ops.reduce import reduce, source
-from ragged_dialect.arrays.ops.sort import Sorted
+from ragged_dialect.arrays.ops.sorting.keys import KEYS
+from ragged_dialect.arrays.ops.sorting.keys import key as order_key
+from ragged_dialect.arrays.ops.sorting.sort import sorting, taken
 from ragged_dialect.arrays.tracing.axes import PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, select
 from ragged_dialect.arrays.tracing.operation import operation
@@ -44,8 +44,8 @@ def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
     if count < 1:
         raise ArgumentError(f"{x.trace.op}: expected k of at least 1, got {count}")
     if not isinstance(axis_, PlainAxis):
-        best, first = Sorted.of(x, dim, descending=True), build.value(min(count, _MOST))
-        return slice_dim(best.values, dim, None, first, 1), slice_dim(best.indices, dim, None, first, 1)
+        best = source(slice_dim(sorting(x, dim, descending=True), dim, None, build.value(min(count, _MOST)), 1))
+        return taken(x, dim, best), best
     extent = axis_.extent
     if extent is not None and extent < count:
         raise RuntimeCheckError(f"{x.trace.op}: k = {count}: level {dim}: expected at least {count}, got {extent}")
@@ -53,7 +53,7 @@ def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
         raise ArgumentError(f"{x.trace.op}: expected k of at most {_MOST}, got {count}")
     builders.assert_valid([build.value(x.extent(dim))], "at_least", f"{x.trace.op}: k = {count}", dim, factor=count)
     indices = _indices(x, number, dim, count)
-    return _taken(x, number, indices), indices
+    return taken(x, dim, indices), indices
 
 
 def _indices(x: Tensor, number: int, dim: int, count: int) -> Tensor:
@@ -112,19 +112,3 @@ def _next(x: Tensor, dim: int, last: tuple[Tensor, Tensor] | None) -> tuple[Tens
     (key,) = reduce(x, dims, [(whole, least)], largest, before)
     (place,) = reduce(x, dims, [(INT64, constant(INT64, -1))], first, [*before, key])
     return key, place
-
-
-def _taken(x: Tensor, number: int, indices: Tensor) -> Tensor:
-    """The elements of a plain axis at indices that are in range."""
-    out = shapes.empty(indices.storage_sizes(), element_type(x.dtype))
-    out = shapes.cast(out, ir.RankedTensorType.get(indices.storage.type.shape, element_type(x.dtype)))
-    rank = len(out.type.shape)
-
-    def body(given: list[ir.Value]) -> list[ir.Value]:
-        at = [loop_index(k) for k in range(rank)]
-        at[number] = build.to_index(given[0])
-        return [tensor.extract(x.storage, at)]
-
-    identity = ir.AffineMap.get_identity(rank)
-    made = generic.generic([indices.storage], [out], [identity, identity], ["parallel"] * rank, body).result
-    return x.trace.assembled(made, indices.axes, x.dtype)

@@ -1,0 +1,176 @@
+"""The order of components of any length: all elements at once by the digits of their keys, the lowest first, and then
+by what they are compared within. `ragged.group_by` is stable (radix sort).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ragged_dialect import builders, generic
+from ragged_dialect._mlir import arith, ir, math, tensor
+from ragged_dialect.arrays.index.dims import restored
+from ragged_dialect.arrays.index.rows import component_lengths, component_starts, row_ids
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.elements import INT64, constant
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type, known
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.types import dense_type
+
+_DIGIT = 10
+"""Bits of a digit at most: as many counts are sorted at once on GPUs, too (`DeviceModel.grouped_counts`)."""
+
+
+def by_digits(keys: Tensor, dim: int) -> Tensor:
+    """The indices along a dim that sort keys, int64; equal ones stay in order."""
+    sizes = keys.storage_sizes()
+    flat = keys
+    if len(sizes) > 1:
+        flat = restored(keys, [list(range(len(sizes)))], [PlainAxis(None)], expand=False)
+    groups = _Groups.of(keys, dim)
+    return groups.indices(_stably(_by_keys(flat), groups.number_of, groups.count))
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """The elements that are sorted with each other: those of a component, which the axis's positions have in `rows`, or
+    of all of the axis, that are at one index of every other axis."""
+
+    x: Tensor
+    number: int
+    rows: ir.Value | None
+    starts: ir.Value | None
+    lengths: ir.Value | None
+
+    @staticmethod
+    def of(x: Tensor, dim: int) -> _Groups:
+        """Those along a dim."""
+        number = x.place(dim)[0]
+        axis = x.axes[number]
+        if isinstance(axis, NestedAxis):
+            return _Groups(x, number, row_ids(x, axis), component_starts(x, dim), component_lengths(x, dim))
+        return _Groups(x, number, None, None, None)
+
+    @property
+    def components(self) -> Mixed:
+        """How many there are along the axis."""
+        return 1 if self.lengths is None else shapes.dim(self.lengths, 0)
+
+    @property
+    def count(self) -> Mixed:
+        """How many groups there are."""
+        sizes = self.x.storage_sizes()
+        return build.product([*sizes[: self.number], self.components, *sizes[self.number + 1 :]])
+
+    def number_of(self, place: ir.Value) -> ir.Value:
+        """The group of an element, by its flat place."""
+        before, position, behind = self._split(place)
+        sizes = self.x.storage_sizes()
+        number = build.add(build.mul(before, self.components), self._component(position)[0])
+        return build.value(build.add(build.mul(number, build.product(sizes[self.number + 1 :])), behind))
+
+    def indices(self, order: ir.Value) -> Tensor:
+        """The indices in groups of elements in an order of flat places, those of the first group before those of the
+        second one, in the structure of the source."""
+        sizes = self.x.storage_sizes()
+        static = shape_of(self.x.axes).storage_shape()
+        rank, inner = len(sizes), build.product(sizes[self.number + 1 :])
+        init = shapes.cast(shapes.empty(sizes, element_type(INT64)), dense_type(static, element_type(INT64)))
+
+        def body(_: list[ir.Value]) -> list[ir.Value]:
+            indices: list[Mixed] = [loop_index(k) for k in range(rank)]
+            above, below = slice(self.number), slice(self.number + 1, rank)
+            before, behind = _joined(indices[above], sizes[above]), _joined(indices[below], sizes[below])
+            position = indices[self.number]
+            start, length = self._component(position)[1:]
+            first = build.mul(build.add(build.mul(before, sizes[self.number]), start), inner)
+            own = build.add(build.mul(behind, length), build.sub(position, start))
+            place = shapes.load(order, build.add(first, own))
+            return [build.to_i64(build.sub(self._split(place)[1], start))]
+
+        op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
+        return self.x.trace.assembled(op.result, self.x.axes, INT64)
+
+    def _split(self, place: ir.Value) -> tuple[Mixed, ir.Value, Mixed]:
+        """What is before the axis, the position along it, and what is behind it, of a flat place."""
+        sizes = self.x.storage_sizes()
+        size, inner = sizes[self.number], build.product(sizes[self.number + 1 :])
+        rest, behind = _divided(place, inner)
+        before, position = (0, rest) if self.number == 0 else _divided(rest, size)
+        return before, build.value(position), behind
+
+    def _component(self, position: Mixed) -> tuple[Mixed, Mixed, Mixed]:
+        """The component of a position of the axis, where it starts and how long it is."""
+        if self.rows is None:
+            return 0, 0, self.x.storage_sizes()[self.number]
+        assert self.starts is not None
+        assert self.lengths is not None
+        row = shapes.load(self.rows, position)
+        return row, shapes.load(self.starts, row), shapes.load(self.lengths, row)
+
+
+def _by_keys(flat: Tensor) -> ir.Value:
+    """The places of elements in the order of their keys, a vector."""
+    bits = 8 * flat.dtype.itemsize
+    passes = -(-bits // _DIGIT)
+    width = -(-bits // passes)
+    size = shapes.dim(flat.storage, 0)
+
+    def unsigned(i: ir.Value) -> ir.Value:
+        made = arith.xori(tensor.extract(flat.storage, [i]), constant(flat.dtype, -(2 ** (bits - 1))))
+        return made if bits == 64 else arith.extui(build.i64(), made)
+
+    keys = vectors.generate(size, unsigned)
+    first, count = _digits(keys, width)
+
+    def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
+        shift = build.to_i64(build.mul(build.add(first, number), width))
+
+        def digit(place: ir.Value) -> ir.Value:
+            shifted = arith.shrui(tensor.extract(keys, [place]), shift)
+            return arith.andi(shifted, build.constant(build.i64(), (1 << width) - 1))
+
+        return [_stably(state[0], digit, 1 << width)]
+
+    return flow.for_loop(count, [vectors.generate(size, lambda i: i)], step)[0]
+
+
+def _digits(keys: ir.Value, width: int) -> tuple[Mixed, ir.Value]:
+    """The lowest digit in which some keys differ, and how many there are up to the highest one: of numbers below 1,000
+    one, of a float64 of such a number a few."""
+    bits = build.constant(build.i64(), 64)
+    none, row = ir.AffineMap.get(1, 0, []), ir.AffineMap.get_identity(1)
+    zero = shapes.fill(build.constant(build.i64(), 0), shapes.empty([], build.i64()))
+
+    def differing(given: list[ir.Value]) -> list[ir.Value]:
+        return [arith.ori(given[1], arith.xori(given[0], tensor.extract(keys, [build.value(0)])))]
+
+    found = tensor.extract(generic.generic([keys], [zero], [row, none], ["reduction"], differing).result, [])
+    low = build.divide(build.to_index(math.cttz(found)), width)
+    end = build.ceildiv(build.to_index(arith.subi(bits, math.ctlz(found))), width)
+    return low, build.value(build.maximum(build.sub(end, low), 0))
+
+
+def _stably(order: ir.Value, number: Callable[[ir.Value], ir.Value], count: Mixed) -> ir.Value:
+    """Places sorted by numbers below `count`."""
+    size = shapes.dim(order, 0)
+    numbers = vectors.generate(size, lambda i: number(shapes.load(order, i)))
+    places = known(builders.group_by(numbers, build.value(count)))
+    return vectors.gather(order, builders.values(places))
+
+
+def _divided(x: ir.Value, by: Mixed) -> tuple[ir.Value, Mixed]:
+    if isinstance(by, int) and by == 1:
+        return x, 0
+    return arith.divui(x, build.value(by)), arith.remui(x, build.value(by))
+
+
+def _joined(indices: list[Mixed], sizes: list[Mixed]) -> Mixed:
+    """The position of indices below extents."""
+    found: Mixed = 0
+    for index, size in zip(indices, sizes, strict=True):
+        found = build.add(build.mul(found, size), index)
+    return found

@@ -1,0 +1,99 @@
+"""`sort` and `argsort`: the elements of every component, or of a dense dim, in order."""
+
+from __future__ import annotations
+
+from ragged_dialect import generic
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.index.dims import dim_of
+from ragged_dialect.arrays.index.rows import component_starts, row_ids
+from ragged_dialect.arrays.ops.reduce import source
+from ragged_dialect.arrays.ops.sorting.digits import by_digits
+from ragged_dialect.arrays.ops.sorting.keys import KEYS, key
+from ragged_dialect.arrays.ops.sorting.ranks import are_few, by_ranks
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.elements import INT64, constant
+from ragged_dialect.arrays.tracing.loops import mapped
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.layout import RAGGED
+
+
+@operation("sort")
+def sort(x: Tensor, *, axis: int = -1, descending: bool = False) -> Tensor:
+    """The elements along an innermost ragged dim or a dense one in ascending order, every component by itself. Equal
+    ones stay in order; nan is larger than all, as in `np.sort`. The values have a gradient, which goes where they are
+    from. LayoutError for a dim above a ragged one.
+
+    >>> rg.sort(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), axis=1).tolist()
+    [[1.0, 2.0, 3.0], [], [4.0, 5.0]]
+    """
+    x = source(x)
+    dim = dim_of(x, axis)
+    return taken(x, dim, sorting(x, dim, descending))
+
+
+@operation("argsort")
+def argsort(x: Tensor, *, axis: int = -1, descending: bool = False) -> Tensor:
+    """The indices that sort, int64, as `sort` has the elements: `x[rg.argsort(x, axis=1)]` is `rg.sort(x, axis=1)` of
+    lists of numbers.
+
+    >>> rg.argsort(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), axis=1).tolist()
+    [[1, 2, 0], [], [1, 0]]
+    """
+    x = source(x)
+    return sorting(x, dim_of(x, axis), descending)
+
+
+def sorting(x: Tensor, dim: int, descending: bool) -> Tensor:
+    """The indices along a dim that sort its elements, int64: by ranks where components are short."""
+    number, level = x.place(dim)
+    axis = x.axes[number]
+    ragged = isinstance(axis, NestedAxis) and level == len(axis.letters) - 1 and axis.letters[level] in RAGGED
+    if not ragged and not isinstance(axis, PlainAxis):
+        text = f'expected an innermost ragged dim, or a dense one of its own, got dim {dim} of layout "{x.layout}"'
+        raise LayoutError(f"{x.trace.op}: {text}")
+    whole = KEYS[x.dtype.itemsize]
+
+    def ordered(given: list[ir.Value]) -> ir.Value:
+        made = key(given[0], x.dtype)
+        return arith.xori(made, constant(whole, -1)) if descending else made
+
+    keys = mapped(x, [], whole, ordered)
+    few = are_few(keys, dim)
+    if isinstance(few, bool):
+        return by_ranks(keys, dim) if few else by_digits(keys, dim)
+    type_ = ir.RankedTensorType.get(keys.storage.type.shape, element_type(INT64))
+    made = flow.choose(
+        few,
+        lambda: [shapes.cast(by_ranks(keys, dim).storage, type_)],
+        lambda: [shapes.cast(by_digits(keys, dim).storage, type_)],
+        [type_],
+    )
+    return x.trace.assembled(made[0], x.axes, INT64)
+
+
+def taken(x: Tensor, dim: int, indices: Tensor) -> Tensor:
+    """The elements along a dim at indices in range; what has those is without windows, and is `x` in other dims."""
+    number = x.place(dim)[0]
+    axis = indices.axes[number]
+    out = shapes.empty(indices.storage_sizes(), element_type(x.dtype))
+    out = shapes.cast(out, ir.RankedTensorType.get(indices.storage.type.shape, element_type(x.dtype)))
+    rank = len(out.type.shape)
+    rows = row_ids(indices, axis) if isinstance(axis, NestedAxis) else None
+    starts = None if rows is None else component_starts(x, dim)
+
+    def body(given: list[ir.Value]) -> list[ir.Value]:
+        at = [loop_index(k) for k in range(rank)]
+        index = build.to_index(given[0])
+        if rows is not None and starts is not None:
+            index = build.value(build.add(index, shapes.load(starts, shapes.load(rows, at[number]))))
+        at[number] = index
+        return [tensor.extract(x.storage, at)]
+
+    identity = ir.AffineMap.get_identity(rank)
+    made = generic.generic([indices.storage], [out], [identity, identity], ["parallel"] * rank, body).result
+    return x.trace.assembled(made, indices.axes, x.dtype)
