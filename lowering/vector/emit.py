@@ -33,9 +33,9 @@ SHORTEST = 8
 """Iterations of loops whose count is static below which LLVM unrolls them."""
 
 
-def vectorize(body: Body, registers: Registers) -> bool:
+def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
     """Replace a loop by one of vectors, with a mask at its end, or with the loop itself after it; whether it is long
-    enough for that. Stores are not masked before what is left for the end, which has a register at a time: masked ones
+    enough for that; `long` are those for which less than a register never is. Stores are not masked before what is left for the end, which has a register at a time: masked ones
     take ten cycles and more on some processors (AMD's)."""
     body.registers = registers
     if body.run is not None:
@@ -43,7 +43,7 @@ def vectorize(body: Body, registers: Registers) -> bool:
     low, high = body.loop.operands[0], body.loop.operands[1]
     first, last = constant_int(low), constant_int(high)
     count = None if first is None or last is None else last - first
-    kept = [width(one.element.type) for one in body.accumulators if not _is_count(body, one)]
+    kept = [width(one.element.type) for one in body.accumulators if not is_count(body, one)]
     widest = max([*kept, *body.wide], default=8)
     lanes = registers.lanes(widest, len(body.ops))
     masked = body.bytes <= set(registers.masked)
@@ -58,7 +58,7 @@ def vectorize(body: Body, registers: Registers) -> bool:
         if masked and not whole and stores:
             _emit(body, lanes, masked=False, whole=False)
             lanes = min(lanes, least)
-        alone = masked and count is None and not stores and least < lanes and _may_be_short(body)
+        alone = masked and count is None and not stores and least < lanes and not long and _may_be_short(body)
         _emit(body, lanes, masked, whole, least if alone else None)
     return True
 
@@ -85,7 +85,7 @@ def _emit(body: Body, lanes: int, masked: bool, whole: bool, least: int | None =
     low, high = body.loop.operands[0], body.loop.operands[1]
     tail = not (masked or whole)
     end = full(low, high, lanes) if tail else high
-    folded = [one for one in body.accumulators if not _is_count(body, one)]
+    folded = [one for one in body.accumulators if not is_count(body, one)]
     if least is None:
         made = _folds(body, folded, lanes, end, mask=masked and not whole)
     else:
@@ -95,7 +95,7 @@ def _emit(body: Body, lanes: int, masked: bool, whole: bool, least: int | None =
         with ir.InsertionPoint(choice.then_block):
             carried = [splat(one.combiner.identity(), least) for one in folded]
             once = Step(body, least, low, first_lanes(left, least)).run(folded, carried)
-            scf.yield_([_folded(one, x, least) for one, x in zip(folded, once, strict=True)])
+            scf.yield_([folded_lanes(one, x, least) for one, x in zip(folded, once, strict=True)])
         with ir.InsertionPoint(choice.else_block):
             scf.yield_(_folds(body, folded, lanes, end, mask=True))
         made = list(choice.results)
@@ -117,7 +117,7 @@ def _folds(body: Body, folded: list[Accumulator], lanes: int, end: ir.Value, *, 
         at = made.induction_variable
         step = Step(body, lanes, at, first_lanes(arith.subi(end, at), lanes) if mask else None)
         scf.yield_(step.run(folded, list(made.inner_iter_args)))
-    return [_folded(one, x, lanes) for one, x in zip(folded, made.results, strict=True)]
+    return [folded_lanes(one, x, lanes) for one, x in zip(folded, made.results, strict=True)]
 
 
 def full(low: ir.Value, high: ir.Value, lanes: int) -> ir.Value:
@@ -271,7 +271,7 @@ def _store_packed(run: Run, step: Step, lanes: int) -> None:
 # Folds --------------------------------------------------------------------------------------------
 
 
-def _is_count(body: Body, one: Accumulator) -> bool:
+def is_count(body: Body, one: Accumulator) -> bool:
     """Whether the same integer is added in every iteration, from outside of the loop."""
     return one.combiner.ops[0].name == "arith.addi" and not body.is_inside(one.element)
 
@@ -285,7 +285,7 @@ def counted(element: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     return arith.muli(element, count)
 
 
-def _folded(one: Accumulator, lanes: ir.Value, count: int) -> ir.Value:
+def folded_lanes(one: Accumulator, lanes: ir.Value, count: int) -> ir.Value:
     return vector.extract(halved(one.combiner, lanes, count, 1), [], [0])
 
 

@@ -12,6 +12,7 @@ from ragged_dialect.lowering.vector.body import Body, Unfit, body_of
 from ragged_dialect.lowering.vector.emit import vectorize
 from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.lowering.vector.row_folds import RowFold
+from ragged_dialect.lowering.vector.short_components import ShortComponents
 from ragged_dialect.lowering.vector.short_rows import ShortRows
 from ragged_dialect.passes.base import RaggedPass
 
@@ -63,6 +64,12 @@ class VectorizeRaggedLoops(RaggedPass):
         loops: list[ir.Operation] = []
         folded: list[ir.Operation] = []
         bodies: dict[ir.Operation, Body] = {}
+        long: set[ir.Operation] = set()
+        for loop in find_ops(op, "scf.for"):
+            short = ShortComponents.of(loop)
+            if short is not None and short.fits(found):
+                short.emit(found)
+                long |= short.bodies.keys()
         for loop in find_ops(op, "scf.for"):
             if loop in folded:
                 continue
@@ -78,7 +85,11 @@ class VectorizeRaggedLoops(RaggedPass):
                 bodies |= {} if fold is None else {fold.body.loop: fold.body}
         for loop in reversed(loops):
             try:
-                reason = None if vectorize(bodies.pop(loop, None) or body_of(loop), found) else "its length"
+                reason = (
+                    None
+                    if vectorize(bodies.pop(loop, None) or body_of(loop), found, long=loop in long)
+                    else "its length"
+                )
             except Unfit as unfit:
                 reason = str(unfit)
             if reason is not None and self.report:
