@@ -60,7 +60,8 @@ class ConvertRaggedToScf(RaggedPass):
     which the schedule `contract` makes a kernel. `ragged.group_by` runs in parts of at least so many `keys`, and
     `keys-of-a-count` for each of the counts that every part has; with `counts` keys from there on are grouped by their
     low digits and then by the high ones. What reduces rows of at most `rows` elements, all of them alike, joins no loop
-    over components. Precondition: no `ragged.annotate` that changes a layout (run
+    over components, and with `rows` neither does a function of a number of each component that nothing else reads
+    there. Precondition: no `ragged.annotate` that changes a layout (run
     `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
     `convert-ragged-checks-to-scf`.
     """

@@ -63,6 +63,9 @@ _GUARDED: dict[str, Callable[..., Number]] = {
     "math.cos": math_trigonometry.cos,
     "math.tan": math_trigonometry.tan,
 }
+FUNCTIONS = frozenset({*_POLYNOMIALS, *_GUARDED})
+"""What takes many instructions, and as many for one number as for a vector of them."""
+
 # The C name of the f64 function; f32 goes through it where no entry above exists.
 _LIBRARY = {
     name: name.removeprefix("math.")

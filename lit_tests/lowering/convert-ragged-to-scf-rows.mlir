@@ -28,3 +28,55 @@ func.func @f(%x: !rows, %c: tensor<3xf32>, %zeros: !each) -> !each {
   %s = linalg.reduce { arith.addf } ins(%y : !rows) outs(%zeros : !each) dimensions = [2]
   return %s : !each
 }
+
+// A logarithm of the sum of each component is computed of many at once; one that elements need, in the component's loop.
+
+// CHECK-LABEL: func.func @log
+// CHECK: scf.forall
+// CHECK: math.log
+// CHECK: scf.forall.in_parallel
+// CHECK: return
+// ROWS-LABEL: func.func @log
+// ROWS: scf.forall
+// ROWS: scf.forall.in_parallel
+// ROWS: math.log
+// ROWS: return
+func.func @log(%x: !each, %zeros: tensor<3xf32>) -> tensor<3xf32> {
+  %s = linalg.reduce { arith.addf } ins(%x : !each) outs(%zeros : tensor<3xf32>) dimensions = [1]
+  %l = linalg.generic {indexing_maps = [affine_map<(b) -> (b)>, affine_map<(b) -> (b)>], iterator_types = ["parallel"]}
+      ins(%s : tensor<3xf32>) outs(%zeros : tensor<3xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = math.log %a : f32
+    linalg.yield %m : f32
+  } -> tensor<3xf32>
+  return %l : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @minus_log
+// CHECK: scf.forall
+// CHECK: math.log
+// CHECK: arith.subf
+// CHECK: scf.forall.in_parallel
+// ROWS-LABEL: func.func @minus_log
+// ROWS: scf.forall
+// ROWS: math.log
+// ROWS: arith.subf
+// ROWS: scf.forall.in_parallel
+// ROWS: return
+func.func @minus_log(%x: !each, %zeros: tensor<3xf32>) -> !each {
+  %s = linalg.reduce { arith.addf } ins(%x : !each) outs(%zeros : tensor<3xf32>) dimensions = [1]
+  %l = linalg.generic {indexing_maps = [affine_map<(b) -> (b)>, affine_map<(b) -> (b)>], iterator_types = ["parallel"]}
+      ins(%s : tensor<3xf32>) outs(%zeros : tensor<3xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = math.log %a : f32
+    linalg.yield %m : f32
+  } -> tensor<3xf32>
+  %e = ragged.empty %x : (!each) -> !each
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b)>, affine_map<(b, i) -> (b, i)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x, %l : !each, tensor<3xf32>) outs(%e : !each) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.subf %a, %b : f32
+    linalg.yield %m : f32
+  } -> !each
+  return %y : !each
+}

@@ -96,3 +96,28 @@ func.func @several(%x: !wide, %c: tensor<3xf32>, %zeros: !each) -> (!each, !wide
   %z = math.exp %y : !wide
   return %s, %z : !each, !wide
 }
+
+// Differences of all pairs of rows are nowhere else: they are far more than the rows.
+
+!points = tensor<?x?x3xf32, #ragged.layout<"dr|d">>
+!pairs = tensor<?x?x?x3xf32, #ragged.layout<"drr|d">>
+!distances = tensor<?x?x?xf32, #ragged.layout<"drr">>
+
+// CHECK-LABEL: func.func @pairs
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK: arith.subf
+// CHECK: arith.addf
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @pairs(%x: !points, %y: !points, %zeros: !distances) -> !distances {
+  %e = ragged.empty %x, %y {from = [[0, 0], [0, 1], [1, 1], -1]} : (!points, !points) -> !pairs
+  %d = linalg.generic {indexing_maps = [affine_map<(b, i, j, f) -> (b, i, f)>, affine_map<(b, i, j, f) -> (b, j, f)>, affine_map<(b, i, j, f) -> (b, i, j, f)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x, %y : !points, !points) outs(%e : !pairs) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.subf %a, %b : f32
+    linalg.yield %m : f32
+  } -> !pairs
+  %s = linalg.reduce { arith.addf } ins(%d : !pairs) outs(%zeros : !distances) dimensions = [3]
+  return %s : !distances
+}

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import index_loops
+from ragged_dialect.generic import index_loops, iterator_kinds
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import clone, copy_attributes
 from ragged_dialect.ir.walk import captures
-from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze
+from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze, touches_ragged
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.expand_ragged_math import FUNCTIONS
 from ragged_dialect.lowering.making import contiguous_like, own_windows
 from ragged_dialect.lowering.nest import Payload, make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
@@ -127,6 +128,22 @@ def clone_op(ctx: Lowering, op: ir.Operation, mapping: dict[ir.Value, ir.Value])
 
 def is_joinable(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether a dense op is lowered as a nest of its own: one that reads the open forall, or has a loop that goes
-    backwards."""
+    backwards. Not functions of a number of each component, where rows of one are too few (`rows`) and nothing along
+    the components needs them."""
     op = op.operation
-    return op.name == "linalg.generic" and (BACKWARDS in op.attributes or any(map(ctx.is_pending, op.operands)))
+    if op.name != "linalg.generic":
+        return False
+    joins = BACKWARDS in op.attributes or any(map(ctx.is_pending, op.operands))
+    return joins and not (ctx.rows and _is_function(op) and not _is_met(op))
+
+
+def _is_function(op: ir.Operation) -> bool:
+    """Whether a nest over numbers computes what processors have no instruction for."""
+    inner = {o.operation.name for o in op.regions[0].blocks[0].operations}
+    return len(iterator_kinds(op)) == 1 and not FUNCTIONS.isdisjoint(inner)
+
+
+def _is_met(op: ir.Operation) -> bool:
+    """Whether a ragged op reads what an op, or a dense one that reads its results, makes."""
+    users = [use.owner.operation for result in op.results for use in result.uses]
+    return any(touches_ragged(user) or (user.name.startswith("linalg.") and _is_met(user)) for user in users)

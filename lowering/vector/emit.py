@@ -35,8 +35,9 @@ SHORTEST = 8
 
 def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
     """Replace a loop by one of vectors, with a mask at its end, or with the loop itself after it; whether it is long
-    enough for that; `long` are those for which less than a register never is. Stores are not masked before what is left for the end, which has a register at a time: masked ones
-    take ten cycles and more on some processors (AMD's)."""
+    enough for that. `long` ones have more iterations than a register lanes as a rule. Stores are not masked before what
+    is left for the end, which has a register at a time: masked ones take ten cycles and more on some processors
+    (AMD's)."""
     body.registers = registers
     if body.run is not None:
         return _pack(body, body.run, registers)

@@ -23,7 +23,7 @@ Row: TypeAlias = "tuple[ir.Value, tuple[ir.Value, ...]]"
 @dataclass(frozen=True)
 class ShortComponents:
     """A loop over components, with several loops along each, one after the other: the ops from where the `length` of a
-    component is known on, the loops along it with what they do, and those over `blocks` of it that such loops are in."""
+    component is known on, the loops along it with what they do, and those over `blocks` that some of these are in."""
 
     loop: ir.Operation
     length: ir.Value

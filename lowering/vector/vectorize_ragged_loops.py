@@ -35,10 +35,13 @@ class VectorizeRaggedLoops(RaggedPass):
 
     Loops over rows that fold these into one keep that in registers, with several rows in one where they are short,
     which may be written, too; of long ones a part after the other, where what is read is of the row or of the column
-    alone (all pairs of two vectors). Where each row is folded by itself, or goes from column to column as a scan does, and
-    has few columns, vectors have an element of each of many rows: what is next to each other in memory is taken apart
-    by shuffles, and put together again. Loops that only read ask for memory early (`memref.prefetch`). Integers are
-    divided as floats.
+    alone (all pairs of two vectors). Where each row is folded by itself, or goes from column to column as a scan does,
+    and has few columns, vectors have an element of each of many rows: what is next to each other in memory is taken
+    apart by shuffles, and put together again. Loops that only read ask for memory early (`memref.prefetch`). Integers
+    are divided as floats.
+
+    Where several loops go along a component, one of at most a register has no loops: what one of them writes and
+    another one reads stays in the register, as memory would have to wait for what is written with a mask.
 
     A loop around one that puts a value into a run of each iteration (row ids, positions of what a mask keeps) stores
     the lanes whose runs have an element side by side, where none has more and the processor can.
