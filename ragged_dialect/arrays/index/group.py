@@ -73,9 +73,12 @@ def _is_ragged(*letters: str) -> bool:
     return any(letter in RAGGED for letter in letters)
 
 
-def grouped(x: Tensor, dims: frozenset[int]) -> Grouped:
+def grouped(x: Tensor, dims: frozenset[int], *, folds: bool = False) -> Grouped:
     """`x`, without windows and tiles, with the elements that a reduction of `dims` combines side by side;
-    itself where levels stay with their parents."""
+    itself where levels stay with their parents. What only `folds` them, and needs none in the order of the source,
+    has those of all pairs computed so."""
+    if folds and x.turned is not None and 1 in dims and dims.isdisjoint((0, 2)):
+        return Grouped(x, x.turned(), dims - {1} | {2})
     value, found, moves = x, set[int](), list[_Move]()
     first = 0
     for number, axis in enumerate(x.axes):

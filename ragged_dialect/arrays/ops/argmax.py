@@ -41,7 +41,7 @@ def _arg(name: str, ufunc: str, sign: int) -> Operation:
         if not whole.ndim:  # a number is the largest of its elements, the first one
             whole, dims, keepdims = insert_ones(whole, [0]), frozenset({0}), False
         x, dim = joined(whole, dims) if dims else (whole, 0)
-        found = grouped(x, frozenset({dim}))
+        found = grouped(x, frozenset({dim}), folds=True)
         beside = [found.indices(dim)] if found.moves else []
         at, loop = next(iter(found.dims)), Loop(x.dtype, x.dtype)
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from string import ascii_letters
+from typing import NamedTuple
 
 from ragged_dialect import builders
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.index.dims import squeeze
+from ragged_dialect.arrays.index.dims import insert_ones, squeeze
 from ragged_dialect.arrays.index.levels import merge
 from ragged_dialect.arrays.ops.named_loops import NamedLoops
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
@@ -155,29 +156,89 @@ def _check_plain_operands(
 
 def elementwise(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor]:
     """Results of `dtypes` over the loops that the operands broadcast to; `body` gets their elements."""
-    named = None
+    made = _broadcast_or_pairs(trace, operands, dtypes, body)
+    rank = max(x.ndim for x in operands)
+    if not any(x.turned for x in made) and any(x.turned for x in operands) and all(_turns(x, rank) for x in operands):
+        for number, one in enumerate(made):
+            one.turned = lambda k=number: elementwise(trace, [_turned(x, rank) for x in operands], dtypes, body)[k]
+    return made
+
+
+def _broadcast_or_pairs(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor]:
     try:
         loops, dims = broadcast(trace, operands)
     except _Mismatch as mismatch:
         crossed = _crossed(trace, operands)
-        if crossed is None:
+        try:
+            made = None if crossed is None else _pairs(trace, crossed, dtypes, body)
+        except LayoutError:  # in letters that nobody wrote
+            made = None
+        if made is None:
             raise LayoutError(str(mismatch)) from None
-        operands, dims, named = crossed
-        loops = Loops(named.axes, named.levels)
+        return made
+    return _elements(trace, operands, dims, loops, dtypes, body)
+
+
+def _turns(x: Tensor, rank: int) -> bool:
+    """Whether an operand of what is of all pairs goes along one of dims 1 and 2 of the result at most, or turns."""
+    return x.turned is not None or any(_stays(x, dim - rank + x.ndim) for dim in (1, 2))
+
+
+def _turned(x: Tensor, rank: int) -> Tensor:
+    """The operand of a result with dims 1 and 2 in the other order."""
+    if x.turned is not None:
+        return x.turned()
+    first, second = 1 - rank + x.ndim, 2 - rank + x.ndim
+    if _stays(x, first) and _stays(x, second):
+        return x
+    if _stays(x, second):
+        return insert_ones(squeeze(x, axis=second), [first])
+    return insert_ones(squeeze(x, axis=first) if _is_one(x, first) else merge(x, axis=0), [second])
+
+
+def _stays(x: Tensor, dim: int) -> bool:
+    """Whether an operand does not go along a dim: of a dense one above a ragged one the program checks it."""
+    return dim < 0 or _is_one(x, dim) or (x.layout.letters.startswith("ddr") and dim == 1)
+
+
+def _elements(
+    trace: Trace, operands: Sequence[Tensor], dims: Sequence[Dims], loops: Loops, dtypes: Sequence[DType], body: Body
+) -> list[Tensor]:
     outs = [
         (empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(loops.rank))) for dtype in dtypes
     ]
     count = len(operands)
     pairs = list(zip(operands, dims, strict=True))
-    made = compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))
-    return made if named is None else [named.settled(one) for one in made]
+    return compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))
+
+
+def _pairs(trace: Trace, crossed: _Crossed, dtypes: Sequence[DType], body: Body) -> list[Tensor]:
+    """Elements of all pairs."""
+    operands, names, result = crossed
+    named = NamedLoops.of(trace, operands, names, result)
+    dims: list[Dims] = [[*named.numbers(own)] for own in names]
+    made = _elements(trace, operands, dims, Loops(named.axes, named.levels), dtypes, body)
+    made = [named.settled(one) for one in made]
+    if named.turned is not None:
+        turned = _Crossed(operands, names, named.turned)
+        for number, one in enumerate(made):
+            one.turned = lambda k=number: _pairs(trace, turned, dtypes, body)[k]
+    return made
+
+
+class _Crossed(NamedTuple):
+    """Operands of all pairs, letters for the dims of each, and for those of the result."""
+
+    operands: Sequence[Tensor]
+    names: Sequence[str]
+    result: str
 
 
 class _Mismatch(LayoutError):
     """Ragged axes that begin at different dims."""
 
 
-def _crossed(trace: Trace, operands: Sequence[Tensor]) -> tuple[list[Tensor], list[Dims], NamedLoops] | None:
+def _crossed(trace: Trace, operands: Sequence[Tensor]) -> _Crossed | None:
     """The loops over all pairs of elements of components (`x[:, :, None] - y[:, None, :]`): every operand goes along
     those of its own dims only, without those of extent 1 where another one is ragged. None where no operand has any."""
     rank = max(x.ndim for x in operands)
@@ -192,11 +253,7 @@ def _crossed(trace: Trace, operands: Sequence[Tensor]) -> tuple[list[Tensor], li
             if x.ndim < rank and rank - x.ndim + dim in ragged and x.layout.is_plain(dim):
                 if dim == 0 or not _is_one(x, dim):
                     raise LayoutError(_one_sided(trace, x, rank, max(ragged) + 1))
-    try:
-        loops = NamedLoops.of(trace, [x for x, _ in parts], [own for _, own in parts], letters)
-    except LayoutError:  # in letters that nobody wrote
-        return None
-    return [x for x, _ in parts], [[*loops.numbers(own)] for _, own in parts], loops
+    return _Crossed([x for x, _ in parts], [own for _, own in parts], letters)
 
 
 def _is_one(x: Tensor, dim: int) -> bool:

@@ -45,6 +45,9 @@ def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], res
 
     out = (init, inner, loops.axes, loops.numbers(result))
     made = loops.settled(compute(trace, pairs, [out], len(loops.loops), reduced, body)[0])
+    turned = loops.turned
+    if turned is not None:
+        made.turned = lambda: contract(trace, operands, names, turned)
     return made if inner == dtype else astype(made, dtype=dtype)
 
 

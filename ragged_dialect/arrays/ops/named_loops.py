@@ -27,6 +27,8 @@ class NamedLoops:
     result: str
     axes: tuple[Axis, ...]
     levels: tuple[TensorLevel, ...]
+    turned: str | None = None
+    """The letters of a result over all pairs of elements of components with these two in the other order."""
 
     @staticmethod
     def of(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], result: str) -> NamedLoops:
@@ -44,7 +46,9 @@ class NamedLoops:
         for letter in result:
             _check_kept(letter, uses[letter], parents[letter], result)
         axes = _result_axes(operands, names, result, parents, levels)
-        return NamedLoops(loops, result, tuple(axes), tuple(levels[c].level for c in result))
+        pairs = axes[0].letters == "drr" and parents[result[1]] == parents[result[2]] == result[0] if axes else False
+        turned = f"{result[0]}{result[2]}{result[1]}{result[3:]}" if pairs else None
+        return NamedLoops(loops, result, tuple(axes), tuple(levels[c].level for c in result), turned)
 
     def numbers(self, names: str) -> list[int]:
         """The loops that letters stand for."""

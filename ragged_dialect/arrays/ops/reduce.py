@@ -81,7 +81,12 @@ def reduce(
     operands += [(o, left.dims) for o in other]
     operands += beside
     count = len(operands)
-    return compute(x.trace, operands, outs, loops.rank, dims, lambda e: combine(e[:count], e[count:]))
+    results = compute(x.trace, operands, outs, loops.rank, dims, lambda e: combine(e[:count], e[count:]))
+    turned = x.turned
+    if turned is not None and not (other or beside) and min(dims, default=0) > 2:
+        for number, one in enumerate(results):
+            one.turned = lambda k=number: reduce(turned(), dims, inits, combine)[k]
+    return results
 
 
 def source(x: Tensor) -> Tensor:

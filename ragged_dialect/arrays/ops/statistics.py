@@ -36,7 +36,7 @@ def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Ca
         dims, out = dims_of(x, axis), result(x.dtype)
         if is_across(x, dims):
             return finish(x, reduce_across(x, name, out), dims, keepdims)
-        found, inner = grouped(x, dims), wide(out)
+        found, inner = grouped(x, dims, folds=True), wide(out)
         loop = Loop(inner, inner)
 
         def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
@@ -109,7 +109,7 @@ def mean(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Ten
         total = reduce_across(astype(x, dtype=wide(out)), "sum", wide(out))
         made = UFUNCS["divide"](total, reduce_across(UFUNCS["logical_or"](ones, True), "sum", INT64))
         return finish(x, astype(made, dtype=out), dims, keepdims)
-    found = grouped(x, dims)
+    found = grouped(x, dims, folds=True)
     made, _ = mean_of(found.value, found.dims)
     return finish(x, astype(made, dtype=out), dims, keepdims)
 
@@ -131,7 +131,7 @@ def var(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool =
     0, as NumPy gives for one element less than asked."""
     x = source(x)
     dims, out = dims_of(x, axis), float_dtype(x.dtype)
-    found = grouped(x, dims)
+    found = grouped(x, dims, folds=True)
     middle, number = mean_of(found.value, found.dims)
     left = number - float(ddof) if isinstance(number, float) else UFUNCS["subtract"](number, float(ddof))
     divisor = max(left, 0.0) if isinstance(left, float) else UFUNCS["maximum"](left, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Tensor(Value):
     """A value of the program that is being traced: an MLIR value with its dtype and axes. `weak` marks
     a number whose dtype gives way: `constant` is its value where the trace knows it, `leaf` the argument, or
-    `computed` its place among the numbers that are computed of these."""
+    `computed` its place among the numbers that are computed of these. `turned`
+    computes the same of all pairs with their two ragged dims, 1 and 2, in the other order."""
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class Tensor(Value):
         constant: bool | int | float | None = None,
         computed: int | None = None,
         storage: ir.Value | None = None,
+        turned: Callable[[], Tensor] | None = None,
     ) -> None:
         self.trace = trace
         self._value = value
@@ -50,6 +52,7 @@ class Tensor(Value):
         self.constant = constant
         self.computed = computed
         self._storage = storage
+        self.turned = turned
 
     @property
     def value(self) -> ir.Value:

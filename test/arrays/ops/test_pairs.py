@@ -89,6 +89,64 @@ def test_extents_of_one_beside_pairs() -> None:
                 np.testing.assert_allclose(np.asarray(got.values).reshape(wanted.shape), wanted)
 
 
+def distances(p: Any) -> Any:
+    """Squared, of all points of a component."""
+    return ((p[:, :, None] - p[:, None, :]) ** 2).sum(-1)
+
+
+FOLDED: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = [
+    ("max", lambda x, y, p: (x[:, :, None] - y[:, None, :]).max(1), lambda x, y, p: (x[:, None] - y).max(0)),
+    (
+        "sum of functions",
+        lambda x, y, p: np.exp(np.abs(x[:, :, None] - y[:, None, :]) * 2).sum(axis=1),
+        lambda x, y, p: np.exp(np.abs(x[:, None] - y) * 2).sum(0),
+    ),
+    ("points", lambda x, y, p: distances(p).max(1), lambda x, y, p: ((p[:, None] - p) ** 2).sum(-1).max(0)),
+    (
+        "rows and columns",
+        lambda x, y, p: (distances(p) * x[:, None, :] + x[:, :, None]).mean(1),
+        lambda x, y, p: (((p[:, None] - p) ** 2).sum(-1) * x + x[:, None]).mean(0),
+    ),
+    (
+        "of products",
+        lambda x, y, p: (x[:, :, None] ** 2 - 2 * rg.einsum("bid,bjd->bij", p, p) + (p**2).sum(-1)[:, None, :]).var(1),
+        lambda x, y, p: (x[:, None] ** 2 - 2 * p @ p.T + (p**2).sum(-1)).var(0),
+    ),
+    (
+        "where",
+        lambda x, y, p: rg.where(x[:, :, None] > y[:, None, :], y[:, None, :], 7.0).prod(1),
+        lambda x, y, p: np.where(x[:, None] > y, y, 7.0).prod(0),
+    ),
+    (
+        "features",
+        lambda x, y, p: (p[:, :, None] * p[:, None, :]).sum((1, 3)),
+        lambda x, y, p: (p[:, None] * p).sum((0, 2)),
+    ),
+    ("any", lambda x, y, p: (x[:, :, None] > y[:, None, :]).any(1), lambda x, y, p: (x[:, None] > y).any(0)),
+]
+
+
+@pytest.mark.parametrize(("program", "expected"), [p[1:] for p in FOLDED], ids=[p[0] for p in FOLDED])
+def test_first_elements_of_pairs_are_folded_in_place(program: Callable[..., Any], expected: Callable[..., Any]) -> None:
+    """By a loop for each second one, as those of all pairs have one length; nothing is sorted."""
+    some = [array[np.array([0, 2])] for array in (X, Y, POINTS)]
+    compiled = rg.jit(program)
+    for got, part in zip(compiled(*some), parts(*some), strict=True):
+        np.testing.assert_allclose(got, expected(*part))
+    text = str(compiled.lower(*some))
+    assert "group_by" not in text
+    assert "row_ids" not in text
+    for got, wanted in zip(program(*some), compiled(*some), strict=True):
+        np.testing.assert_allclose(got, wanted)
+
+
+def test_where_the_nearest_are() -> None:
+    some = rg.jit(lambda p: (distances(p).argmin(1), distances(p).min(axis=1, keepdims=True)))
+    for got, least, part in zip(*some(POINTS), POINTS, strict=True):
+        np.testing.assert_array_equal(got, np.arange(len(part)))
+        np.testing.assert_array_equal(np.asarray(least.values).ravel(), np.zeros(len(part)))
+
+
 def test_gradients() -> None:
     gradient = rg.grad(lambda x: ((x[:, :, None] - x[:, None, :]) ** 2.0).sum())(X)
     for got, part in zip(gradient, X, strict=True):
