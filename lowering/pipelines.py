@@ -90,8 +90,8 @@ def _loops(isa: str, half: str, skew: str) -> Stage:
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
         f"vectorize-ragged-products{{isa={isa}}},hoist-ragged-allocas,func.func(convert-linalg-to-loops),"
         f"cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
-        f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),vectorize-ragged-loops{{isa={isa}}},"
-        f"settle-ragged-roundings{{isa={fused}}},hoist-ragged-allocs",
+        f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),prefetch-ragged-rows,"
+        f"vectorize-ragged-loops{{isa={isa}}},settle-ragged-roundings{{isa={fused}}},hoist-ragged-allocs",
     )
 
 

@@ -213,7 +213,7 @@ _PACKAGES = {
         "convert-ragged-forall-to-loops convert-ragged-selects-to-scf copy-strided-casts define-integer-divisions "
         "expand-unit-dims guard-ragged-allocs hoist-ragged-allocas hoist-ragged-allocs inline-index-vectors "
         "merge-index-vectors multiply-constant-powers order-ragged-loops outline-ragged-loops "
-        "expand-ragged-floats expand-ragged-math expand-ragged-scans protect-ragged-arguments "
+        "expand-ragged-floats expand-ragged-math expand-ragged-scans prefetch-ragged-rows protect-ragged-arguments "
         "replace-empty-reshapes reuse-ragged-outs settle-ragged-roundings shorten-ragged-lifetimes "
         "thread-ragged-kernels lower-memory-types unshare-ragged-empties vectorize-ragged-products"
     ),

@@ -20,11 +20,13 @@ _MASK = 64
 @dataclass(frozen=True)
 class Registers:
     """Vector registers: their bytes, of which widths in bytes elements can be masked in memory, and of which those of
-    a mask can be stored side by side. Where elements cannot, code for that is a branch per lane."""
+    a mask can be stored side by side, and how many there are. Where elements cannot, code for that is a branch per
+    lane."""
 
     bytes: int
     masked: tuple[int, ...]
     packed: tuple[int, ...] = ()
+    count: int = 16
 
     def least(self, widest: int) -> int:
         """Elements of one register, of which the widest type has some bytes."""
@@ -41,7 +43,7 @@ REGISTERS = {
     "none": None,
     "sse": Registers(16, ()),
     "avx2": Registers(32, (4, 8)),
-    "avx512": Registers(64, (1, 2, 4, 8), (4, 8)),
+    "avx512": Registers(64, (1, 2, 4, 8), (4, 8), 32),
 }
 """By the names that `expand-ragged-math` has for them."""
 

@@ -10,6 +10,7 @@ from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import constant_int, defining_op
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner, width
@@ -18,8 +19,7 @@ from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_l
 from ragged_dialect.lowering.vector.machine import Registers
 
 _REGISTERS = 8
-"""Vector registers that a row may have: half of those of AVX2. Rows in parts, one part after the other, are read across
-memory: maxima of 256 columns took 1.3 times as long so as row by row, with what is kept in memory."""
+"""Vector registers that several rows side by side may have."""
 
 
 class Several(NamedTuple):
@@ -112,13 +112,16 @@ class RowFold:
         return self._has_registers(registers) or self._has_tiles(registers)
 
     def _has_registers(self, registers: Registers) -> bool:
-        """Whether a row is kept in a few registers."""
+        """Whether half of the registers keep a row. Rows in parts, one part after the other, are read across memory:
+        maxima of 512 columns take 1.5 times as long so as row by row, with what is kept in memory."""
         if self.columns is None:
             return False
         if (self.columns < SHORTEST or self.written) and self._several(registers) is None:
             return False  # scans of 128 columns take 1.6 times as long by rows
         lanes, least = _lanes(self.columns), registers.least(max(self.body.wide))
-        return lanes <= _REGISTERS * least and (lanes == self.columns or self.body.bytes <= set(registers.masked))
+        return lanes <= registers.count // 2 * least and (
+            lanes == self.columns or self.body.bytes <= set(registers.masked)
+        )
 
     def _has_tiles(self, registers: Registers) -> bool:
         """Whether a register of columns after the other can go along all rows, since all that is read is either of the
@@ -438,4 +441,8 @@ def _is_in(loop: ir.Operation, value: ir.Value) -> bool:
 
 
 def _is_pure(op: ir.Operation) -> bool:
-    return op.name.startswith(("arith.", "math.")) or op.name == "memref.load" or is_address(op)
+    """Whether an op writes nothing; a branch does not if none of its ops does."""
+    if op.name == "scf.if":
+        return all(_is_pure(inner) for inner in ops_in(op) if inner != op)
+    pure = ("memref.load", "memref.prefetch", "scf.yield")
+    return op.name.startswith(("arith.", "math.")) or op.name in pure or is_address(op)
