@@ -7,28 +7,32 @@ the list of lists: every reduction, softmax and scan of that dim does what is as
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.index.rows import take_rows
-from ragged_dialect.arrays.tracing.axes import NestedAxis
-from ragged_dialect.arrays.tracing.elements import INT64
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.elements import INT64, constant
+from ragged_dialect.arrays.tracing.loops import compute, empty
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.arrays.tracing.trace import known
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.types import vector_type
 
 
 @dataclass(frozen=True)
 class _Move:
-    """A storage axis in another order: the source of every position, and where each source goes."""
+    """A storage axis in another order: the source of every position."""
 
     number: int
     order: ir.Value
-    slots: ir.Value
+
+    def slots(self) -> ir.Value:
+        """Where each source goes: sums of one term, as one thread of a CPU adds it in less time than it sorts."""
+        size = shapes.dim(self.order, 0)
+        return known(builders.scatter_add(vectors.generate(size, lambda i: i), self.order, build.value(size)))
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Grouped:
     def back(self, made: Tensor) -> Tensor:
         """A tensor of the grouped structure in the order of the source."""
         for move in self.moves:
-            made = take_rows(made, move.number, move.slots, self.source.axes[move.number])
+            made = take_rows(made, move.number, move.slots(), self.source.axes[move.number])
         return made
 
     def indices(self, dim: int) -> tuple[Tensor, range]:
@@ -85,9 +89,9 @@ def grouped(x: Tensor, dims: frozenset[int], *, folds: bool = False) -> Grouped:
         own = x.layout.dims(number)
         gone = frozenset(d - own[0] for d in own if d in dims)
         if isinstance(axis, NestedAxis) and leaves_children(axis, gone):
-            made, order, slots = _regrouped(_Levels(x, number, axis), gone)
+            made, order = _regrouped(_Levels(x, number, axis), gone)
             value = take_rows(value, number, order, made)
-            moves.append(_Move(number, order, slots))
+            moves.append(_Move(number, order))
             first += len(made.letters)
             found.add(first - 1)
         else:
@@ -181,18 +185,14 @@ class _Kept:
         return build.value(at)
 
 
-def _regrouped(levels: _Levels, gone: frozenset[int]) -> tuple[NestedAxis, ir.Value, ir.Value]:
-    """The axis of grouped elements, the source of every one of them, and where each source goes."""
+def _regrouped(levels: _Levels, gone: frozenset[int]) -> tuple[NestedAxis, ir.Value]:
+    """The axis of grouped elements, and the source of every one of them."""
     kept = _kept(levels, gone)
-    last = len(levels.letters) - 1
-    total = levels.count(last)
-    keys = _keys(levels, last, kept)
-    counts = _folded(keys, total, kept.count, lambda old, _: build.add(old, 1))
-    offsets = vectors.scan(counts)
-    order, slots = _sorted(keys, total, offsets)
+    places = _places(levels, len(levels.letters) - 1, kept)
     letters = f"{kept.letters}r"
     first = None if letters[1] == "r" else kept.extents[0]
-    return NestedAxis(letters, [*kept.vectors, offsets], [first, *kept.extents[1:], None]), order, slots
+    axis = NestedAxis(letters, [*kept.vectors, builders.offsets(places, 1)], [first, *kept.extents[1:], None])
+    return axis, builders.values(places)
 
 
 def _kept(levels: _Levels, gone: frozenset[int]) -> _Kept:
@@ -213,41 +213,21 @@ def _kept(levels: _Levels, gone: frozenset[int]) -> _Kept:
 
 
 def _longest(levels: _Levels, level: int, kept: _Kept) -> ir.Value:
-    lengths, parents = levels.lengths(level), levels.count(level - 1)
-    keys = _keys(levels, level - 1, kept)
-    return _folded(keys, parents, kept.count, lambda old, at: build.maximum(old, shapes.load(lengths, at)))
+    """For the kept indices of a level's parents the length of the longest of them."""
+    lengths, above = levels.lengths(level), level - 1
+    if levels.letters[above] == "r" and kept.levels == [*range(above)]:
+        offsets = levels.offsets[above]  # these parents are side by side as it is
+    else:
+        places = _places(levels, above, kept)
+        offsets, lengths = builders.offsets(places, 1), vectors.gather(lengths, builders.values(places))
+    lists = levels.trace.assembled(lengths, [NestedAxis("dr", [offsets], [None, None])], INT64)
+    none = shapes.fill(constant(INT64, 0), empty(levels.trace, [PlainAxis(None)], [(lists, 0)], INT64))
+    out = (none, INT64, [PlainAxis(None)], [0])
+    return compute(levels.trace, [(lists, [0, 1])], [out], 2, frozenset({1}), lambda e: [arith.maxsi(*e)])[0].storage
 
 
-def _keys(levels: _Levels, level: int, kept: _Kept) -> ir.Value:
-    """For every position of a level the one of its kept indices."""
+def _places(levels: _Levels, level: int, kept: _Kept) -> ir.Value:
+    """For every position of kept indices those of a level that have them, in order."""
     levels.prepare(level)
-    return vectors.generate(levels.count(level), lambda at: kept.position(levels.indices(level, at)))
-
-
-def _folded(keys: ir.Value, total: Mixed, count: Mixed, fold: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
-    """A vector of `count` numbers, from 0 on; position i changes number `keys[i]`."""
-
-    def body(at: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-        key = shapes.load(keys, at)
-        made = fold(shapes.load(state[0], key), at)
-        return [tensor.insert(build.to_i64(made), state[0], [key])]
-
-    empty = shapes.empty([build.value(count)], build.i64())
-    init = shapes.cast(shapes.fill(build.constant(build.i64(), 0), empty), vector_type())
-    return flow.for_loop(total, [init], body)[0]
-
-
-def _sorted(keys: ir.Value, total: Mixed, offsets: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Positions in the order of their keys, and where each one is in it; equal keys stay in order."""
-
-    def body(at: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-        ends, order, slots = state
-        key = shapes.load(keys, at)
-        slot = shapes.load(ends, key)
-        ends = tensor.insert(build.to_i64(build.add(slot, 1)), ends, [key])
-        return [ends, tensor.insert(build.to_i64(at), order, [slot]), tensor.insert(build.to_i64(slot), slots, [at])]
-
-    ends = vectors.section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
-    rows = [shapes.cast(shapes.empty([build.value(total)], build.i64()), vector_type()) for _ in range(2)]
-    _, order, slots = flow.for_loop(total, [ends, *rows], body)
-    return order, slots
+    keys = vectors.generate(levels.count(level), lambda at: kept.position(levels.indices(level, at)))
+    return known(builders.group_by(keys, build.value(kept.count)))

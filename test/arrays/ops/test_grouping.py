@@ -162,14 +162,24 @@ def test_the_first_levels_of_an_axis_are_its_own() -> None:
             del axis
 
 
-def test_traced_and_in_the_emulator() -> None:
-    x = MAKERS["drr"](1)
+def _results(a: Any) -> Any:
+    return a.sum(0), a.sum(1), rg.softmax(a, axis=1), a.cumsum(1), a.argmax(1)
 
-    def function(a: Any) -> Any:
-        return a.sum(0), rg.softmax(a, axis=1), a.argmax(1)
 
-    for target in ("cpu", "emulator"):
-        sums, weights, at = rg.jit(function, target=target)(x)
-        assert_reduced(sums, x, {0}, np.sum, 0)
-        assert_mapped(weights, x, {1}, softmax)
-        assert by_index(at) == by_index(x.argmax(1))
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+@pytest.mark.parametrize("seed", [1, None])
+def test_traced_and_in_the_emulator(target: str, seed: int | None) -> None:
+    x = MAKERS["drr"](seed)
+    across, within, weights, running, at = rg.jit(_results, target=target)(x)
+    assert_reduced(across, x, {0}, np.sum, 0)
+    assert_reduced(within, x, {1}, np.sum, 0)
+    assert_mapped(weights, x, {1}, softmax)
+    assert_mapped(running, x, {1}, np.cumsum)
+    assert by_index(at) == by_index(x.argmax(1))
+
+
+def test_no_loop_has_one_thread() -> None:
+    """But those whose folds targets know."""
+    source = rg.jit(_results).lower(MAKERS["drr"](1)).source
+    assert "ragged.group_by" in source
+    assert source.count("scf.for ") == source.count("ragged.fold = ") > 0
