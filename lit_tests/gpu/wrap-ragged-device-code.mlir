@@ -67,3 +67,40 @@ func.func @host(%x: memref<?xf32>) -> index {
   }
   return %m : index
 }
+
+// What the host reads it computes with: sizes and conditions of one scalar are read once. It is the device's where
+// it is loaded, whose kernel is there anyway.
+// CHECK-LABEL: func.func @read_once
+// CHECK: scf.forall (%{{.*}}) in (1)
+// CHECK: } {ragged.mapping = {threads = 1 : i64}}
+// CHECK: linalg.generic
+// CHECK: %[[READ:.*]] = memref.load %{{.*}}[] : memref<i64>
+// CHECK-NOT: memref.load
+// CHECK-NOT: scf.forall
+// CHECK: %[[N:.*]] = arith.index_cast %[[READ]]
+// CHECK: %[[MORE:.*]] = arith.addi %[[N]]
+// CHECK: memref.alloc(%[[MORE]]) : memref<?xi64>
+// CHECK: %[[FEW:.*]] = arith.cmpi ult, %[[N]]
+// CHECK: scf.if %[[FEW]]
+// CHECK:   %[[HALF:.*]] = arith.divui %[[MORE]]
+// CHECK:   memref.alloc(%[[HALF]]) : memref<?xi64>
+func.func @read_once(%o: memref<?xi64>, %i: index) -> memref<?xi64> {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %0 = memref.load %o[%i] : memref<?xi64>
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%o : memref<?xi64>) {
+  ^bb0(%out: i64):
+    %1 = arith.addi %out, %out : i64
+    linalg.yield %1 : i64
+  }
+  %n = arith.index_cast %0 : i64 to index
+  %more = arith.addi %n, %c1 : index
+  %m = memref.alloc(%more) : memref<?xi64>
+  %few = arith.cmpi ult, %n, %c2 : index
+  scf.if %few {
+    %half = arith.divui %more, %c2 : index
+    %h = memref.alloc(%half) : memref<?xi64>
+    memref.copy %h, %m : memref<?xi64> to memref<?xi64>
+  }
+  return %m : memref<?xi64>
+}

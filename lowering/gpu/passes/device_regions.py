@@ -20,6 +20,7 @@ from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.block_body import needs_block
 from ragged_dialect.lowering.gpu.kernel.status import keep_report
+from ragged_dialect.lowering.gpu.passes.host_scalars import host_scalars, is_integer_arithmetic
 from ragged_dialect.passes.base import PassFailure
 
 _TOUCHES = frozenset({"memref.load", "memref.store", "memref.copy", "memref.atomic_rmw"})
@@ -35,9 +36,11 @@ class Regions:
         self.status = status
         self.slots: dict[ir.Value, ir.Value | None] = {}
         self.views: dict[ir.Value, None] = {}
+        self.read = frozenset[ir.Value]()
 
     def run(self, block: ir.Block) -> None:
         """Wrap the device code of a function's block."""
+        self.read = host_scalars(block)
         self._wrap(block)
         for view in reversed(self.views):  # made again wherever they are used
             definer(view).erase()
@@ -86,7 +89,14 @@ class Regions:
             return self._uses_device(op)
         if op.name in ("scf.for", "scf.if", "scf.while"):
             return _is_scalar_code(op) and (self._uses_device(op) or _touches(op))
-        return _is_pure_scalar(op) and self._uses_device(op)
+        return _is_pure_scalar(op) and self._uses_device(op) and not self._is_known(op)
+
+    def _is_known(self, op: ir.Operation) -> bool:
+        """Whether an op is arithmetic on what the host reads anyway and earlier kernels have: it is not waited for
+        once for every number that is computed of it."""
+        return is_integer_arithmetic(op) and all(
+            x in self.read and self.slots[x] is not None for x in op.operands if x in self.slots
+        )
 
     def _is_lazy(self, op: ir.Operation) -> bool:
         """Views that start or end where the device says are made again where they are used."""

@@ -32,7 +32,8 @@ class WrapRaggedDeviceCode(RaggedPass):
 
     Afterwards host code is index arithmetic over extents and scalar arguments, allocations, loops and
     branches over them, foralls and flat linalg ops; a `memref.load` left on the host reads one scalar
-    back. Scalars that the device computes go through memory. Calls of `@ragged_report` become stores
+    back, and what follows from such a scalar by arithmetic on integers is computed by the host, once an earlier kernel
+    has it. Scalars that the device computes go through memory. Calls of `@ragged_report` become stores
     into a status argument that the entry gets last. Preconditions: bufferized, one function with a body (others
     were inlined).
     """
