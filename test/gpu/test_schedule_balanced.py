@@ -101,6 +101,13 @@ func.func @f(%x: tensor<?xf16>, %offsets: tensor<?xi64>) -> tensor<?xf32> {
 }
 """
 
+# Rows times their place in the component.
+_PLACES = _SCALARS.replace(
+    "%s = arith.addf %sum, %e32 : f32",
+    "%p = linalg.index 1 : index\n    %pi = arith.index_cast %p : index to i64\n"
+    "    %pf = arith.sitofp %pi : i64 to f32\n    %m = arith.mulf %e32, %pf : f32\n    %s = arith.addf %sum, %m : f32",
+)
+
 
 def _text(kind: str, dtype: str, features: int | tuple[()] | None) -> str:
     """A reduction of rows; `features` None for a dynamic number, () for rows that are scalars."""
@@ -238,6 +245,16 @@ def test_scalar_rows_of_another_type() -> None:
         np.testing.assert_array_equal(f(x, offsets), _reduced("sum", x.astype(np.float32), offsets), err_msg=name)
 
 
+def test_rows_by_their_place_in_the_component() -> None:
+    f = _emulated(_PLACES, check=False)
+    first_rows = {name: _offsets(lengths) for name, lengths in _lengths().items()}
+    for name, offsets in {**first_rows, "later": np.array([17, 17, 40, 900, 999])}.items():
+        x = _rows("sum", (int(offsets[-1]) + 5,), "f16")
+        places = np.arange(len(x)) - np.repeat(np.array([0, *offsets[:-1], 0]), np.diff([0, *offsets, len(x)]))
+        weighted = x.astype(np.float32) * places.astype(np.float32)
+        np.testing.assert_array_equal(f(x, offsets), _reduced("sum", weighted, offsets), err_msg=name)
+
+
 @pytest.mark.parametrize("features", [64, ()])
 def test_rows_of_no_component(features: Any) -> None:
     f = _emulated(_text("sum", "f32", features), check=False)
@@ -307,23 +324,18 @@ func.func @f(%x: tensor<?xf32>, %inner: tensor<?xi64>, %outer: tensor<?xi64>) ->
   return %y : tensor<?xf32>
 }
 """
-_POSITIONS = _SCALARS.replace("%e32 = arith.extf %a : f16 to f32", "%p = linalg.index 1 : index").replace(
-    "%s = arith.addf %sum, %e32 : f32",
-    "%pi = arith.index_cast %p : index to i64\n    %pf = arith.sitofp %pi : i64 to f32\n"
-    "    %e32 = arith.extf %a : f16 to f32\n    %m = arith.mulf %e32, %pf : f32\n    %s = arith.addf %sum, %m : f32",
-)
 _UNKNOWN_COMBINER = _SCALARS.replace(
     "%s = arith.addf %sum, %e32 : f32", "%h = arith.mulf %sum, %sum : f32\n    %s = arith.addf %h, %e32 : f32"
 )
 
 
-@pytest.mark.parametrize("text", [_text("sum", "f32", 64), _text("sum", "f16", 64), _WEIGHTED, _SCALARS])
+@pytest.mark.parametrize("text", [_text("sum", "f32", 64), _text("sum", "f16", 64), _WEIGHTED, _SCALARS, _PLACES])
 def test_fits(text: str) -> None:
     assert schedules_of(text)[-1] == "balanced"
     assert schedules_of(text, "segment")[-1] == "segment"
 
 
-@pytest.mark.parametrize("text", [_MEAN_OF_TWO_LEVELS, _POSITIONS, _UNKNOWN_COMBINER])
+@pytest.mark.parametrize("text", [_MEAN_OF_TWO_LEVELS, _UNKNOWN_COMBINER])
 def test_does_not_fit(text: str) -> None:
     assert "balanced" not in schedules_of(text)
     assert "balanced" not in schedules_of(text, "balanced")

@@ -118,7 +118,7 @@ def _is_same(view: ir.Value, other: ir.Value) -> bool:
 def follows(generic: GenericOp, earlier: list[GenericOp], written: set[ir.Value]) -> bool:
     """Whether an op computes, for each element of a product, from it and from what is not written here."""
     known = {out for op in earlier for out in op.outs}
-    if generic.rank != 2 or generic.reductions or not all(is_free(op, None, written) for op in generic.payload):
+    if generic.rank != 2 or generic.reductions or not all(is_free(op, written) for op in generic.payload):
         return False
     inner = [k for k, x in enumerate(generic.operands) if is_buffer(x) and root(x) in written]
     used = [generic.operands[k] for k in inner if generic.is_read(k)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ragged_dialect._mlir import ir, memref
@@ -23,14 +23,20 @@ Point = list[Mixed]
 
 class Payload:
     """Evaluates the payload; `skipped` ops are left out (combiners that are applied apart). With
-    `vector` a point stands for several, its lanes: it and those that follow along one loop."""
+    `vector` a point stands for several, its lanes: it and those that follow along one loop. The payload's own indices
+    count from `first`, for loops that it has."""
 
     def __init__(
-        self, generic: GenericOp, vector: VectorAccess | None = None, skipped: Iterable[ir.Operation] = ()
+        self,
+        generic: GenericOp,
+        vector: VectorAccess | None = None,
+        skipped: Iterable[ir.Operation] = (),
+        first: Mapping[int, ir.Value] | None = None,
     ) -> None:
         self.generic = generic
         self.vector = vector
         self.skipped = set(skipped)
+        self.first = first or {}
 
     def at(self, points: list[Point], stored: list[int]) -> list[Callable[[ir.Value], ir.Value]]:
         """Run at some points, storing the outs `stored`; for every point and lane, in order, a function
@@ -108,9 +114,10 @@ class Payload:
 
     def _evaluate(self, point: Point, values: list[ir.Value | None]) -> Callable[[ir.Value], ir.Value]:
         known: ValueMap = {a: v for a, v in zip(self.generic.block.arguments, values, strict=True) if v is not None}
+        indices = [build.sub(i, self.first[loop]) if loop in self.first else i for loop, i in enumerate(point)]
         for op in self.generic.payload:
             if op not in self.skipped:
-                _copy(op, known, point)
+                _copy(op, known, indices)
         return lambda value: known.get(value, value)
 
 

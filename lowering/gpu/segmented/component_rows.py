@@ -143,11 +143,13 @@ def is_row_of_component(view: ir.Value, body: ir.Block) -> bool:
     )
 
 
-def is_free(op: ir.Operation, loop: int | None, written: set[ir.Value]) -> bool:
-    """Whether an op of a payload, with what is in it, neither asks for the index of a loop nor reads
-    what the body writes."""
-    if any(index.attributes["dim"].value == loop for index in find_ops(op, "linalg.index")):
-        return False
+def asks_index(op: ir.Operation, loop: int) -> bool:
+    """Whether an op of a payload, with what is in it, asks for the index of a loop."""
+    return any(index.attributes["dim"].value == loop for index in find_ops(op, "linalg.index"))
+
+
+def is_free(op: ir.Operation, written: set[ir.Value]) -> bool:
+    """Whether an op of a payload, with what is in it, reads nothing that the body writes."""
     return not any(is_buffer(x) and root(x) in written for inner in ops_in(op) for x in inner.operands)
 
 

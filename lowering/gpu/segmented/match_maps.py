@@ -55,7 +55,7 @@ def match_maps(forall: ir.Operation) -> MappedComponents | None:
 
 def _map_of(matcher: RowMatcher, written: set[ir.Value]) -> RowMap | None:
     generic = matcher.generic
-    if generic.reductions or not all(is_free(op, None, written) for op in generic.payload):
+    if generic.reductions or not all(is_free(op, written) for op in generic.payload):
         return None
     if any(is_buffer(x) and root(x) in written for x in generic.inputs):
         return None

@@ -106,7 +106,7 @@ def _follower(generic: GenericOp, reduction: RowReduction, written: set[ir.Value
         return None
     if not all(is_row_of_component(generic.operands[k], body) for k in outs):
         return None
-    if not all(is_free(op, None, written) for op in generic.payload):
+    if not all(is_free(op, written) for op in generic.payload):
         return None
     loops: dict[int, int] = {}
     for k, x in enumerate(generic.inputs):

@@ -61,7 +61,7 @@ class ReductionMatcher(RowMatcher):
             return None
         if any(is_buffer(x) and root(x) in written for x in generic.inputs):
             return None
-        if not all(is_free(op, loop, written) for op in generic.payload):
+        if not all(is_free(op, written) for op in generic.payload):
             return None
         return RowReduction(generic.op, loop, found, sizes, self.inits)
 

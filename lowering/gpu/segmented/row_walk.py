@@ -14,6 +14,7 @@ from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
 from ragged_dialect.lowering.gpu.kernel.thread_loops import with_index
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, PlacedReduction
+from ragged_dialect.lowering.gpu.segmented.component_rows import asks_index
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
 from ragged_dialect.lowering.gpu.segmented.row_reduction import Follower, RowReduction
 
@@ -52,6 +53,7 @@ class RowWalk:
         self.batch = batch
         self.mixed = max(DEVICE.boundary_rows, 2 * lanes.rows)
         self.original = PlacedReduction.of(GenericOp(reduction.op))
+        self.numbered = any(asks_index(op, reduction.loop) for op in self.original.generic.payload)
         self.read = [k for k in reduction.rows if self.original.generic.is_read(k)]
 
     # Accumulators -----------------------------------------------------------------------------------
@@ -101,8 +103,10 @@ class RowWalk:
         with self.code.placed(self.reduction.op, component) as generic:
             yield PlacedReduction.of(generic)
 
-    def _payload(self, placed: PlacedReduction, wide: bool = True) -> Payload:
-        return Payload(placed.generic, self.lanes.vector if wide else None, placed.skipped)
+    def _payload(self, placed: PlacedReduction, wide: bool = True, component: ir.Value | None = None) -> Payload:
+        """The payload; for it to be evaluated at rows of a component, that one."""
+        first = {} if component is None or not self.numbered else {self.lanes.loop: self.code.low(component)}
+        return Payload(placed.generic, self.lanes.vector if wide else None, placed.skipped, first)
 
     # Walking ----------------------------------------------------------------------------------------
 
@@ -143,7 +147,7 @@ class RowWalk:
             left = arith.select(aligned, left, build.value(0))
         end = arith.addi(row, arith.muli(arith.divui(left, build.value(rows)), build.value(rows)))
         with self._placed(component) as placed:
-            payload, owners = self._payload(placed), self.owners(placed)
+            payload, owners = self._payload(placed, component=component), self.owners(placed)
 
             def batch(i: ir.Value, carried: State) -> State:
                 points = [self._point(build.add(i, k * self.lanes.rows)) for k in range(self.batch)]
@@ -228,7 +232,7 @@ class RowWalk:
 
         component, high, *accumulators = flow.repeat(state, ended, end)
         with self._placed(component) as placed:
-            payload = self._payload(placed, self.lanes.rows == 1)
+            payload = self._payload(placed, self.lanes.rows == 1, component)
             point, generic = self._point(row), placed.generic
             operands: list[list[ir.Value] | None] = [None] * len(generic.operands)
             for k in range(generic.n_inputs):
