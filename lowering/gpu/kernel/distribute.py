@@ -11,7 +11,7 @@ from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
 from ragged_dialect.lowering.gpu.kernel.reduction import Reduction
-from ragged_dialect.lowering.gpu.kernel.thread_loops import ThreadLoops
+from ragged_dialect.lowering.gpu.kernel.thread_loops import ThreadLoops, with_index
 from ragged_dialect.lowering.gpu.kernel.thread_shape import thread_shape
 
 
@@ -49,34 +49,48 @@ class Distributor:
             self._pointwise(generic, loops, unroll)
 
     def _pointwise(self, generic: GenericOp, loops: ThreadLoops, unroll: int) -> None:
-        """Every thread computes its points; reductions run in order, through memory."""
+        """Every thread computes its points; reductions run in order."""
         payload = Payload(generic, loops.threads.vector)
-        stored = list(range(len(generic.outs)))
         reductions = generic.reductions
 
         def leaf(points: list[Point]) -> None:
-            if not reductions:
-                payload.at(points, stored)
-                return
-            self._serially(generic, payload, points[0], reductions, stored)
+            if reductions:
+                self._serially(payload, points[0], reductions)
+            else:
+                payload.at(points, list(range(len(generic.outs))))
 
         loops.parallel(leaf, 1 if reductions else unroll)
 
-    def _serially(
-        self, generic: GenericOp, payload: Payload, point: Point, reductions: list[int], stored: list[int]
-    ) -> None:
-        if not reductions:
-            payload.at([point], stored)
-            return
-        loop, *rest = reductions
+    def _serially(self, payload: Payload, point: Point, reductions: list[int]) -> None:
+        """The loops of reductions at a point. What the innermost one accumulates it has in registers."""
+        generic, (loop, *rest) = payload.generic, reductions
+        carried = [] if rest else [out for out in range(len(generic.outs)) if self._is_carried(payload, out, loop)]
+        stored = [out for out in range(len(generic.outs)) if out not in carried]
+        starts = [payload.load(generic.n_inputs + out, point) for out in carried]
 
-        def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
-            inner = list(point)
-            inner[loop] = i
-            self._serially(generic, payload, inner, rest, stored)
-            return []
+        def body(i: ir.Value, values: list[ir.Value]) -> list[ir.Value]:
+            inner = with_index(point, loop, i)
+            if rest:
+                self._serially(payload, inner, rest)
+                return []
+            left = iter(values)
+            known = {out: [next(left) for _ in start] for out, start in zip(carried, starts, strict=True)}
+            found = payload.at([inner], stored, known)
+            return [value(generic.yielded[out]) for out in carried for value in found]
 
-        flow.for_loop(generic.extent(loop), [], body)
+        made = iter(flow.for_loop(generic.extent(loop), [x for start in starts for x in start], body))
+        for out, start in zip(carried, starts, strict=True):
+            payload.store(out, point, [next(made) for _ in start])
+
+    def _is_carried(self, payload: Payload, out: int, loop: int) -> bool:
+        """Whether a loop may keep an out's element, one for each lane, to itself: nothing else reads or writes it."""
+        generic, own = payload.generic, payload.generic.n_inputs + out
+        if loop in generic.loops_of(own) or not generic.is_read(own) or self.barriers.overlap:
+            return False
+        if payload.vector is not None and payload.vector.loop not in generic.loops_of(own):
+            return False
+        used = [x for k, x in enumerate(generic.operands) if k != own and is_buffer(x)]
+        return root(generic.operands[own]) not in map(root, [*used, *(load.operands[0] for load in generic.loads)])
 
     def _accesses(self, generic: GenericOp, loops: ThreadLoops, combiners: dict[int, Combiner]) -> list[Access]:
         found: list[Access] = []

@@ -38,10 +38,15 @@ class Payload:
         self.skipped = set(skipped)
         self.first = first or {}
 
-    def at(self, points: list[Point], stored: list[int]) -> list[Callable[[ir.Value], ir.Value]]:
-        """Run at some points, storing the outs `stored`; for every point and lane, in order, a function
-        from a value of the payload to its value there."""
+    def at(
+        self, points: list[Point], stored: list[int], known: Mapping[int, list[ir.Value]] | None = None
+    ) -> list[Callable[[ir.Value], ir.Value]]:
+        """Run at some points, storing the outs `stored`, where others have `known` elements; for every point and
+        lane, in order, a function from a value of the payload to its value there."""
         loaded = [self._loads(point, stored) for point in points]
+        for out, values in (known or {}).items():
+            for operands in loaded:
+                operands[self.generic.n_inputs + out] = values
         found: list[Callable[[ir.Value], ir.Value]] = []
         for point, operands in zip(points, loaded, strict=True):
             found += self.values(point, operands)
