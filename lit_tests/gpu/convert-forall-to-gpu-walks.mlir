@@ -31,3 +31,41 @@ func.func @rows(%n: index, %m: index, %x: memref<?x8xf32>, %y: memref<?x8xf32>, 
   }
   return
 }
+
+#one = affine_map<(i) -> ()>
+#each = affine_map<(i) -> (i)>
+!part = memref<?xf32, strided<[1], offset: ?>>
+
+// What is for one thread is done by one: a block has many components, and what they have for themselves.
+// CHECK-LABEL: gpu.func @components_0
+// CHECK-SAME:    workgroup(%[[OWN:.*]] : memref<64x1xf32, #gpu.address_space<workgroup>>
+// CHECK-SAME:    known_block_size = array<i32: 64, 1, 1>
+// CHECK:         %[[THREAD:.*]] = gpu.thread_id x
+// CHECK:         %[[BLOCK:.*]] = gpu.block_id x
+// CHECK:         %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c64
+// CHECK:         %[[COMPONENT:.*]] = arith.addi %[[FIRST]], %[[THREAD]]
+// CHECK:         %[[THERE:.*]] = arith.cmpi slt, %[[COMPONENT]], %{{.*}}
+// CHECK:         scf.if %[[THERE]]
+// CHECK:           memref.subview %[[OWN]][%[[THREAD]], 0]
+// CHECK:           memref.subview %{{.*}}[%[[COMPONENT]]]
+// CHECK-NOT:     gpu.barrier
+// CHECK:         gpu.return
+func.func @components(%n: index, %m: index, %x: memref<?xf32>, %y: memref<?xf32>) attributes {ragged.checked} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc(%n) : memref<?xf32>
+  scf.forall (%i) in (%n) {
+    %own = memref.alloc() : memref<1xf32>
+    memref.store %zero, %own[%c0] : memref<1xf32>
+    %sum = memref.subview %own[0] [1] [1] : memref<1xf32> to memref<f32, strided<[]>>
+    %part = memref.subview %x[%i] [%m] [1] : memref<?xf32> to !part
+    %made = memref.subview %a[%i] [%m] [1] : memref<?xf32> to !part
+    linalg.generic {indexing_maps = [#each, #one, #each], iterator_types = ["reduction"]}
+        ins(%part : !part) outs(%sum, %made : memref<f32, strided<[]>>, !part) {
+    ^bb0(%v: f32, %so_far: f32, %out: f32):
+      %0 = arith.addf %so_far, %v : f32
+      linalg.yield %0, %0 : f32, f32
+    }
+  } {ragged.mapping = {schedule = "general", threads = 1 : i64}}
+  return
+}

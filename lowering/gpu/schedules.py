@@ -4,7 +4,7 @@ There are three kernel builders, which the attribute `ragged.mapping` of a foral
 
 | name | for | grid |
 | --- | --- | --- |
-| `general` | anything | a block per iteration, of at most as many threads as the mapping says |
+| `general` | anything | a block per iteration, of at most as many threads as the mapping says, of one: a thread |
 | `balanced` | reductions over the rows of components, elementwise work on them | a block per tile of rows |
 | `contract` | products of matrices of f16, bf16 or f32, sums in f32 | a block per tile of a component's result |
 
@@ -163,12 +163,18 @@ def mapped(forall: ir.Operation, name: str, asked: Mapping) -> Mapping:
 def _general_threads(forall: ir.Operation) -> int:
     """No more threads than find something to do in a body that is step by step, where all would wait for each other:
     one, or as many as the ops of a step have elements."""
-    if not needs_block(forall):
+    if not needs_block(forall) or _is_for_one(forall):
         return 1
     loops = find_ops(forall, "scf.for")
     if not loops or any(flow.FOLD in loop.attributes for loop in loops):
         return DEVICE.block_threads
     return _block_size(max(DEVICE.warp, *map(_elements, generics_in(forall))))
+
+
+def _is_for_one(forall: ir.Operation) -> bool:
+    """Whether no op of a body has anything for a second thread: what walks along a component, say."""
+    folds = any(flow.FOLD in loop.attributes for loop in find_ops(forall, "scf.for"))
+    return not folds and all(_elements(generic) == 1 for generic in generics_in(forall))
 
 
 def _elements(generic: GenericOp) -> int:
@@ -189,6 +195,8 @@ def _balanced_threads(forall: ir.Operation) -> int:
 
 def _segment_threads(forall: ir.Operation) -> int:
     """Threads that a component of usual length keeps busy; where a reduction is step by step, those for its results."""
+    if _is_for_one(forall):
+        return 1
     generics = generics_in(forall)
     lanes = max((_lanes(generic) for generic in generics), default=1)
     if any(generic.reductions and not is_split(generic) for generic in generics):

@@ -1,4 +1,5 @@
-"""The general schedule: one block per iteration of a forall, whatever its body does."""
+"""The general schedule: one block per iteration of a forall, whatever its body does, or where that is for one thread
+one thread."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.attributes import WIDE
-from ragged_dialect.lowering.buffers import is_buffer
+from ragged_dialect.lowering.buffers import is_buffer, subview
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel.block_body import BlockBody
 from ragged_dialect.lowering.gpu.kernel.fills import fold_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
-from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
+from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size, shared_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.temporaries import replace_allocation, temporaries_of
 from ragged_dialect.passes.base import PassFailure
@@ -23,28 +24,31 @@ from ragged_dialect.passes.base import PassFailure
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""
-    kernel = Kernel(name, threads, module, guards)
-    body = forall.regions[0].blocks[0]
+    body, counts = forall.regions[0].blocks[0], counts_of(forall)
+    kernel = Kernel(name, threads, module, guards, _teams(body, counts) if threads == 1 else 1)
     with forall.location:
         kernel.open()
         kernel.keep_resident(_resident(forall))
-        counts = counts_of(forall)
         with ir.InsertionPoint(forall):
-            grid = build.product(counts)
+            grid = build.ceildiv(build.product(counts), kernel.teams)
         with ir.InsertionPoint(kernel.end):
-            thread = hardware_id("gpu.thread_id") if kernel.threads > 1 else build.value(0)
+            number = hardware_id("gpu.thread_id") if kernel.block > 1 else build.value(0)
+            thread, team = (number, build.value(0)) if kernel.teams == 1 else (build.value(0), number)
             block = hardware_id("gpu.block_id")
             outside = captures(list(body.operations)[:-1], body.arguments)
             inside = {x: kernel.value(x, forall) for x in outside}
             if WIDE in forall.attributes or (guards.status is not None and guards.status in outside):
                 kernel.op.attributes[WIDE] = ir.UnitAttr.get()
-            indices = _indices(kernel, counts, block)
-        last = list(kernel.body.operations)[-2].operation
+            iteration = build.value(build.add(build.mul(block, kernel.teams), team))
+            indices = _indices(kernel, counts, iteration)
+            if kernel.teams > 1:
+                kernel.guard(build.less(iteration, build.product([_inside(kernel, count) for count in counts])))
+        first = len(kernel.body.operations) - 1
         _move(body, kernel, indices, inside)
-        _share(kernel)
+        _share(kernel, team)
         inits = fold_fills(kernel.body)
         ops = [op.operation for op in kernel.body.operations]
-        BlockBody(kernel, thread, inits, unroll).rewrite(ops[ops.index(last) + 1 : -1])
+        BlockBody(kernel, thread, inits, unroll).rewrite(ops[first:-1])
         kernel.close(grid, forall)
     forall.erase()
 
@@ -56,25 +60,46 @@ def hardware_id(name: str) -> ir.Value:
     ).results[0]
 
 
-def _indices(kernel: Kernel, counts: list[Mixed], block: ir.Value) -> list[ir.Value]:
-    """The forall's indices from the block number, the last one fastest."""
+def _teams(body: ir.Block, counts: list[Mixed]) -> int:
+    """How many iterations the threads of a block do, each one thread: a warp of one thread takes as long as one that
+    is full."""
+    if build.product(counts) == 1:
+        return 1
+    taken = sum(shared_size(alloc.results[0].type) for alloc in temporaries_of(body)[0])
+    return DEVICE.fewest_threads if DEVICE.fewest_threads * taken <= DEVICE.shared_bytes else 1
+
+
+def _inside(kernel: Kernel, count: Mixed) -> Mixed:
+    return count if isinstance(count, int) else kernel.scalar(count)
+
+
+def _indices(kernel: Kernel, counts: list[Mixed], iteration: ir.Value) -> list[ir.Value]:
+    """The forall's indices from the number of an iteration, the last one fastest."""
     indices: list[ir.Value] = []
-    rest = block
+    rest = iteration
     for count in reversed(counts[1:]):
-        inside = build.value(count if isinstance(count, int) else kernel.scalar(count))
+        inside = build.value(_inside(kernel, count))
         indices.insert(0, arith.remui(rest, inside))
         rest = arith.divui(rest, inside)
     return [rest, *indices]
 
 
-def _share(kernel: Kernel) -> None:
-    """Give the allocations of a kernel shared memory."""
+def _share(kernel: Kernel, team: ir.Value) -> None:
+    """Give the allocations of a kernel shared memory, every team its own."""
     shared, others = temporaries_of(kernel.body)
     for alloc in others:
         text = "expected temporaries that shared memory has room for (run place-ragged-temporaries first), got others"
         raise PassFailure(alloc, text)
     for alloc in shared:
-        replace_allocation(alloc, kernel.workgroup(alloc.results[0].type))
+        type_ = alloc.results[0].type
+        if kernel.teams == 1:
+            replace_allocation(alloc, kernel.workgroup(type_))
+            continue
+        all_ = kernel.workgroup(ir.MemRefType.get([kernel.teams, *type_.shape], type_.element_type))
+        rank = len(type_.shape)
+        with ir.InsertionPoint(alloc):
+            own = subview(all_, [team, *[0] * rank], [1, *type_.shape], range(1, rank + 1))
+        replace_allocation(alloc, own)
 
 
 def _move(body: ir.Block, kernel: Kernel, indices: list[ir.Value], inside: dict[ir.Value, ir.Value]) -> None:

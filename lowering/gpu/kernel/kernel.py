@@ -42,12 +42,13 @@ class Parameter:
 @dataclass
 class Kernel:
     """Parameters and body of a kernel; ops are emitted at `end` of the body. `shared_left` are the bytes of
-    shared memory that are not taken."""
+    shared memory that are not taken. A block has `threads` that share what is to be done, or `teams` of so many."""
 
     name: str
     threads: int
     module: ir.Operation
     guards: Guards = field(default_factory=Guards)
+    teams: int = 1
     parameters: list[Parameter] = field(default_factory=list[Parameter])
     inside: dict[Inside, ir.Value] = field(default_factory=dict[Inside, ir.Value])
     shared_left: int = DEVICE.shared_bytes
@@ -66,7 +67,7 @@ class Kernel:
                     "sym_name": ir.StringAttr.get(self.name),
                     "kernel": ir.UnitAttr.get(),
                     "workgroup_attributions": ir.IntegerAttr.get(build.i64(), 0),
-                    "known_block_size": ir.DenseI32ArrayAttr.get([self.threads, 1, 1]),
+                    "known_block_size": ir.DenseI32ArrayAttr.get([self.block, 1, 1]),
                 },
                 regions=1,
             )
@@ -76,18 +77,23 @@ class Kernel:
             ir.Operation.create("gpu.return")
         self.body = entry
         for buffer in self.guards.buffers:
-            self._guard(buffer)
+            with ir.InsertionPoint(self.end):
+                self.guard(build.equal(memref.load(self.pointer(buffer), []), 0))
+
+    @property
+    def block(self) -> int:
+        """Threads of a block."""
+        return self.threads * self.teams
 
     def keep_resident(self, threads: int) -> None:
         """Leave a thread no more registers than `threads` of them on a multiprocessor have."""
-        blocks = max(1, min(DEVICE.bounded_blocks, threads // self.threads))
+        blocks = max(1, min(DEVICE.bounded_blocks, threads // self.block))
         self.op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
 
-    def _guard(self, buffer: ir.Value) -> None:
-        """What follows runs when the first entry of a buffer is 0."""
+    def guard(self, condition: ir.Value) -> None:
+        """What follows runs when a condition holds: the gate of a block is open, or a thread has something to do."""
         with ir.InsertionPoint(self.end):
-            first = memref.load(self.pointer(buffer), [])
-            guard = scf.IfOp(build.equal(first, 0))
+            guard = scf.IfOp(condition)
             with ir.InsertionPoint(guard.then_block):
                 scf.yield_([])
         self.body = guard.then_block
@@ -195,7 +201,7 @@ class Kernel:
             gpu.LaunchFuncOp(
                 [self.module.attributes["sym_name"].value, self.name],
                 (build.value(grid), one, one),
-                (build.value(self.threads), one, one),
+                (build.value(self.block), one, one),
                 passed,
             )
 

@@ -37,9 +37,9 @@ class ConvertForallToGpu(RaggedPass):
 
     The attribute `ragged.mapping` says how, see `lowering/gpu/schedules.py`: with how many threads, at most `threads`,
     and with how many accesses of a thread in flight, `unroll` where it does not say. Without it a block does an
-    iteration. Every
-    kernel of a function with a status record (its last argument, see `wrap-ragged-device-code`)
-    reads that first and does nothing when a check has failed. Precondition: `ragged-map-parallel`.
+    iteration; where it says one thread, a thread does, and a block has several. Every kernel of a function with a
+    status record (its last argument, see `wrap-ragged-device-code`) reads that first and does nothing when a check has
+    failed. Precondition: `ragged-map-parallel`.
     """
 
     name: ClassVar[str] = "convert-forall-to-gpu"
