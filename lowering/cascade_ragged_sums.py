@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import bit_width, entry_of
 from ragged_dialect.lowering.exact_sums import SHORT, add_to_pair, loop_with_sums
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
@@ -158,10 +158,8 @@ class _Cascade:
             with end:
                 first = build.equal(induction_variable(outer), low)
                 last = build.at_least(loop.operands[1], high)
-                several = scf.IfOp(build.more(arith.subi(high, low), chunk))
-                with ir.InsertionPoint(several.then_block):
+                with flow.when(build.more(arith.subi(high, low), chunk)):
                     self._each(inside, lambda place: place.keep(first, last))
-                    scf.yield_([])
             return
         with ir.InsertionPoint(self.top):
             self._each(self.nest.parallel, _Place.clear)

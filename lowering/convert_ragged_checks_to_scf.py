@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
-from ragged_dialect.ir import build, clone, shapes
+from ragged_dialect.ir import build, clone, flow, shapes
 from ragged_dialect.ir.match import is_number
 from ragged_dialect.lowering.asserts import Statement, description, record_of, require_around, settle, statement
 from ragged_dialect.lowering.validity import require_dense
@@ -177,12 +177,8 @@ def _lower_check(state: _State, op: ir.Operation, before: list[ir.Value] | None)
         if before is None:
             return record_of(op, state.number(op))
         fine = build.equal(before[0], 0)
-        guard = scf.IfOp(fine, [build.i64()] * STATUS_ENTRIES, has_else=True)
-        with ir.InsertionPoint(guard.then_block):
-            scf.yield_(record_of(op, state.number(op)))
-        with ir.InsertionPoint(guard.else_block):
-            scf.yield_(before)
-    return list(guard.results)
+        kinds = [build.i64()] * STATUS_ENTRIES
+        return flow.choose(fine, lambda: record_of(op, state.number(op)), lambda: before, kinds)
 
 
 def _finish(block: ir.Block, status: list[ir.Value]) -> None:

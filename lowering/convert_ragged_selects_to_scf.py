@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect._mlir import ir, scf
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir import flow
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.types import is_tensor
@@ -33,13 +34,6 @@ class ConvertRaggedSelectsToScf(RaggedPass):
             condition, a, b = select.operands
             if is_tensor(a.type) and not is_tensor(condition.type):
                 with ir.InsertionPoint(select), select.location:
-                    select.results[0].replace_all_uses_with(_choice(condition, a, b))
+                    (made,) = flow.choose(condition, lambda a=a: [a], lambda b=b: [b], [a.type])
+                    select.results[0].replace_all_uses_with(made)
                 select.erase()
-
-
-def _choice(condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
-    made = scf.IfOp(condition, [a.type], has_else=True)
-    for block, value in ((made.then_block, a), (made.else_block, b)):
-        with ir.InsertionPoint(block):
-            scf.yield_([value])
-    return made.results[0]

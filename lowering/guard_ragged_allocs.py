@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm, scf
-from ragged_dialect.ir import build
+from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.memory_runtime import FAIL, TOO_LARGE
@@ -53,10 +53,8 @@ def _guard(allocation: ir.Operation) -> None:
     extents = list(allocation.operands)
     if not extents and most:
         return
-    guard = scf.IfOp(_more_than(extents, most))
-    with ir.InsertionPoint(guard.then_block):
+    with flow.when(_more_than(extents, most)):
         call(FAIL, [llvm.mlir_constant(ir.IntegerAttr.get(build.i64(), TOO_LARGE))])
-        scf.yield_([])
 
 
 def _bytes(element: ir.Type) -> int:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, scf
-from ragged_dialect.ir import build
+from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import captures, find_ops, ops_in
 from ragged_dialect.passes.base import RaggedPass
@@ -62,13 +62,9 @@ def _hoist(loop: ir.Operation, alloc: ir.Operation, most: dict[ir.Value, ir.Valu
             most[sizes[0]] = _most(loop, sizes[0], steps)
         outer = [most[sizes[0]]] if varies else sizes
         whole = memref.alloc(buffer.type, outer, [], alignment=alloc.attributes.get("alignment", None))
-    if varies:
-        with ir.InsertionPoint(alloc), alloc.location:
-            own = _first(whole, sizes[0])
-        buffer.replace_all_uses_with(own)
-    else:
-        buffer.replace_all_uses_with(whole)
-    with ir.InsertionPoint(_after(loop)), loop.location:
+    with ir.InsertionPoint(alloc), alloc.location:
+        buffer.replace_all_uses_with(_first(whole, sizes[0]) if varies else whole)
+    with ir.InsertionPoint.after(loop), loop.location:
         memref.dealloc(whole)
     frees[0].erase()
     alloc.erase()
@@ -104,13 +100,14 @@ def _is_pure(op: ir.Operation, loop: ir.Operation) -> bool:
 def _most(loop: ir.Operation, size: ir.Value, steps: list[ir.Operation]) -> ir.Value:
     """The largest size of any iteration."""
     low, high, step = list(loop.operands)[:3]
-    found = scf.ForOp(low, high, step, [build.value(0)])
-    with ir.InsertionPoint(found.body):
-        known: ValueMap = {loop.regions[0].blocks[0].arguments[0]: found.induction_variable}
+
+    def larger(i: ir.Value, most: list[ir.Value]) -> list[ir.Value]:
+        known: ValueMap = {loop.regions[0].blocks[0].arguments[0]: i}
         for op in steps:
             clone(op, known)
-        scf.yield_([arith.maxsi(found.inner_iter_args[0], known.get(size, size))])
-    return found.results[0]
+        return [arith.maxsi(most[0], known.get(size, size))]
+
+    return flow.strided(low, step, high, [build.value(0)], larger)[0]
 
 
 def _first(whole: ir.Value, size: ir.Value) -> ir.Value:
@@ -118,9 +115,3 @@ def _first(whole: ir.Value, size: ir.Value) -> ir.Value:
     inner = list(whole.type.shape)[1:]
     strides = [prod(inner[k:]) for k in range(len(inner) + 1)]
     return memref.reinterpret_cast(whole.type, whole, [], [size], [], [0], [DYNAMIC, *inner], strides)
-
-
-def _after(loop: ir.Operation) -> ir.Operation:
-    """The op behind a loop."""
-    ops = [op.operation for op in loop.block.operations]
-    return ops[ops.index(loop) + 1]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragged_dialect._mlir import arith, ir, memref, scf, tensor, vector
+from ragged_dialect._mlir import arith, ir, memref, tensor, vector
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.memory import buffer_of
@@ -284,11 +284,9 @@ class Lanes:
         tile = self.tiles[number]
         self._prefetch(meeting.ahead[number], meeting, places[0], len(places), TILE)
         if number == 0:
-            own = scf.IfOp(meeting.is_last)
-            with ir.InsertionPoint(own.then_block):
+            with flow.when(meeting.is_last):
                 for x in meeting.own:
                     self._prefetch(x, meeting, places[0], len(places), self.blocks * self.regs.lanes)
-                scf.yield_([])
         return self.regs.product(
             _width(self.others[number]),
             [self.regs.splat(0.0)] * len(places),

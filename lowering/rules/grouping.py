@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir, math, memref, scf, tensor
+from ragged_dialect._mlir import arith, ir, math, memref, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -66,11 +66,7 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
         _generate(offsets, lambda at: build.to_i64(ended(sorted_, at, build.value(0), size)[0]))
 
     if ctx.counts:
-        branch = scf.IfOp(build.at_most(count, ctx.counts), has_else=True)
-        for block, sort in ((branch.then_block, at_once), (branch.else_block, by_digits)):
-            with ir.InsertionPoint(block):
-                sort()
-                scf.yield_([])
+        flow.choose(build.at_most(count, ctx.counts), at_once, by_digits, [])
     else:
         at_once()
     made = {("offsets", 1): tensor_of(offsets)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops, ops_in
@@ -84,16 +84,17 @@ class Parts:
         time as a cache holds, so that rows come from memory once."""
         most = build.value(build.minimum(tiles, _AT_ONCE))
         rooms = self.rooms(most)
-        loop = scf.ForOp(build.value(0), tiles, most)
-        with ir.InsertionPoint(loop.body):
-            first = loop.induction_variable
+
+        def some(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             count = build.minimum(most, build.sub(tiles, first))
             held = {number: range_view(room, 0, 0, count) for number, room in rooms.items()}
             self.each(count, rows, length, held, first=first)
             for number, combiner in self.combiners.items():
                 starts(combiner, held[number], self.op.operands[number])
             self.each(count, rows, length, held, first=first, scan=True)
-            scf.yield_([])
+            return []
+
+        flow.strided(0, most, tiles, [], some)
 
     def rows_of(self, elements: int) -> int:
         """Rows of a part, which has so many elements of the widest operand."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import find_ops
@@ -92,14 +92,14 @@ def _emit(body: Body, lanes: int, masked: bool, whole: bool, least: int | None =
     else:
         left = arith.subi(high, low)
         few = arith.cmpi(arith.CmpIPredicate.sle, left, build.value(least))
-        choice = scf.IfOp(few, [one.element.type for one in folded], has_else=True)
-        with ir.InsertionPoint(choice.then_block):
+
+        def alone() -> list[ir.Value]:
             carried = [splat(one.combiner.identity(), least) for one in folded]
             once = Step(body, least, low, first_lanes(left, least)).run(folded, carried)
-            scf.yield_([folded_lanes(one, x, least) for one, x in zip(folded, once, strict=True)])
-        with ir.InsertionPoint(choice.else_block):
-            scf.yield_(_folds(body, folded, lanes, end, mask=True))
-        made = list(choice.results)
+            return [folded_lanes(one, x, least) for one, x in zip(folded, once, strict=True)]
+
+        types = [one.element.type for one in folded]
+        made = flow.choose(few, alone, lambda: _folds(body, folded, lanes, end, mask=True), types)
     parts = dict(zip(folded, made, strict=True))
     totals = [_total(one, parts[one] if one in parts else counted(one.element, low, end)) for one in body.accumulators]
     for one, total in zip(body.accumulators, totals, strict=True):
@@ -113,12 +113,12 @@ def _emit(body: Body, lanes: int, masked: bool, whole: bool, least: int | None =
 def _folds(body: Body, folded: list[Accumulator], lanes: int, end: ir.Value, *, mask: bool) -> list[ir.Value]:
     """What is folded by a loop over vectors, the last of them with a mask."""
     carried = [splat(one.combiner.identity(), lanes) for one in folded]
-    made = scf.ForOp(body.loop.operands[0], end, build.value(lanes), carried)
-    with ir.InsertionPoint(made.body):
-        at = made.induction_variable
-        step = Step(body, lanes, at, first_lanes(arith.subi(end, at), lanes) if mask else None)
-        scf.yield_(step.run(folded, list(made.inner_iter_args)))
-    return [folded_lanes(one, x, lanes) for one, x in zip(folded, made.results, strict=True)]
+
+    def step(at: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+        return Step(body, lanes, at, first_lanes(arith.subi(end, at), lanes) if mask else None).run(folded, carried)
+
+    made = flow.strided(body.loop.operands[0], lanes, end, carried, step)
+    return [folded_lanes(one, x, lanes) for one, x in zip(folded, made, strict=True)]
 
 
 def full(low: ir.Value, high: ir.Value, lanes: int) -> ir.Value:
@@ -194,15 +194,12 @@ class Step:
         rare = arith.xori(condition, splat(build.constant(bit, 1), self.lanes))
         if self.mask is not None:
             rare = arith.andi(rare, self.mask)
-        branch = scf.IfOp(
-            vector.reduction(bit, ir.Attribute.parse("#vector.kind<or>"), rare), [usual.type], has_else=True
-        )
-        with ir.InsertionPoint(branch.then_block):
-            called = call_masked(guard.call, operands, rare)
-            scf.yield_([arith.select(rare, called, usual)])
-        with ir.InsertionPoint(branch.else_block):
-            scf.yield_([usual])
-        return branch.results[0]
+        some = vector.reduction(bit, ir.Attribute.parse("#vector.kind<or>"), rare)
+
+        def called() -> list[ir.Value]:
+            return [arith.select(rare, call_masked(guard.call, operands, rare), usual)]
+
+        return flow.choose(some, called, lambda: [usual], [usual.type])[0]
 
     def load(self, op: ir.Operation) -> ir.Value:
         """What a load reads, from where its first iteration does."""

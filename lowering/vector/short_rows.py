@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.ir.match import constant_int, defining_op, entry_of
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
@@ -203,16 +203,14 @@ class _Tile:
             for column, value in enumerate(held[place]):
                 vector.store(value, memory, [build.value(column), build.value(0)])
         zeros = {place: splat(build.constant(place.element, 0), self.lanes) for place in rows}
-        made = scf.ForOp(
-            build.value(0), build.value(count), build.value(1), [(held[place] or [zeros[place]])[0] for place in rows]
-        )
-        with ir.InsertionPoint(made.body):
-            at = (made.induction_variable, build.value(0))
-            kept = _InMemory(dict(zip(rows, made.inner_iter_args, strict=True)), room, at)
-            self._column(made.induction_variable, kept)
-            scf.yield_([kept.rows[place] for place in rows])
-        for place, result in zip(rows, made.results, strict=True):
-            held[place] = [result]
+
+        def step(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            kept = _InMemory(dict(zip(rows, carried, strict=True)), room, (number, build.value(0)))
+            self._column(number, kept)
+            return [kept.rows[place] for place in rows]
+
+        made = flow.for_loop(count, [(held[place] or [zeros[place]])[0] for place in rows], step)
+        held.update((place, [result]) for place, result in zip(rows, made, strict=True))
         for place in self.stored:
             if place in room:
                 columns = [[build.value(column), build.value(0)] for column in range(count)]
@@ -289,11 +287,7 @@ class _Tile:
         processors (AMD's)."""
         if self.whole is None:
             return access(False)
-        choice = scf.IfOp(self.whole, list(types), has_else=True)
-        for block, masked in ((choice.then_block, False), (choice.else_block, True)):
-            with ir.InsertionPoint(block):
-                scf.yield_(access(masked))
-        return list(choice.results)
+        return flow.choose(self.whole, lambda: access(False), lambda: access(True), types)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.checking.checker import Checker
+from ragged_dialect.ir import flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer
 from ragged_dialect.passes.structure_facts import Facts
@@ -161,12 +162,7 @@ class Emitter(Checker[ir.Value]):
         some = self._compare(arith.CmpIPredicate.sgt, size, zero)
 
         def build() -> ir.Value:
-            branch = scf.IfOp(some, [ir.IndexType.get()], has_else=True)
-            with ir.InsertionPoint(branch.then_block):
-                scf.YieldOp([_entry(vector, at)])
-            with ir.InsertionPoint(branch.else_block):
-                scf.YieldOp([zero])
-            return branch.results[0]
+            return flow.choose(some, lambda: [_entry(vector, at)], lambda: [zero], [ir.IndexType.get()])[0]
 
         return self.once(("last",), (vector, some, at, zero), build)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.build import Mixed, value
@@ -23,11 +24,9 @@ def for_loop(
 ) -> list[ir.Value]:
     """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values. `fold` says
     what the loop computes, and `few` how often, see FOLD."""
-    loop = scf.ForOp(value(0), value(count), value(1), list(inits))
+    loop = _loop(0, 1, count, inits, body)
     if fold is not None:
-        mark_fold(loop.operation, fold, few)
-    with ir.InsertionPoint(loop.body):
-        scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
+        mark_fold(loop, fold, few)
     return list(loop.results)
 
 
@@ -39,16 +38,26 @@ def mark_fold(loop: ir.Operation, kind: str, few: bool) -> None:
 
 def strided(
     low: Mixed,
-    step: int,
+    step: Mixed,
     high: Mixed,
     inits: Sequence[ir.Value],
     body: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]],
 ) -> list[ir.Value]:
     """`scf.for` over low, low + step, …, as `for_loop`."""
+    return list(_loop(low, step, high, inits, body).results)
+
+
+def _loop(
+    low: Mixed,
+    step: Mixed,
+    high: Mixed,
+    inits: Sequence[ir.Value],
+    body: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]],
+) -> ir.Operation:
     loop = scf.ForOp(value(low), value(high), value(step), list(inits))
     with ir.InsertionPoint(loop.body):
         scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
-    return list(loop.results)
+    return loop.operation
 
 
 def repeat(
@@ -70,14 +79,23 @@ def repeat(
 
 def choose(
     condition: ir.Value,
-    then: Callable[[], Sequence[ir.Value]],
-    otherwise: Callable[[], Sequence[ir.Value]],
+    then: Callable[[], Sequence[ir.Value] | None],
+    otherwise: Callable[[], Sequence[ir.Value] | None],
     types: Sequence[ir.Type],
 ) -> list[ir.Value]:
-    """`scf.if`: the values of one of two bodies."""
+    """`scf.if`: the values of one of two bodies, None for no values."""
     choice = scf.IfOp(condition, list(types), has_else=True)
     with ir.InsertionPoint(choice.then_block):
-        scf.yield_(list(then()))
+        scf.yield_(list(then() or []))
     with ir.InsertionPoint(choice.else_block):
-        scf.yield_(list(otherwise()))
+        scf.yield_(list(otherwise() or []))
     return list(choice.results)
+
+
+@contextmanager
+def when(condition: ir.Value) -> Generator[None]:
+    """What is made inside in an `scf.if`, which has no results."""
+    branch = scf.IfOp(condition)
+    with ir.InsertionPoint(branch.then_block):
+        yield
+        scf.yield_([])

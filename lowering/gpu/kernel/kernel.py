@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ragged_dialect._mlir import DYNAMIC, gpu, ir, memref, scf
+from ragged_dialect._mlir import DYNAMIC, gpu, ir, memref
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import definer, defining_op
@@ -93,10 +93,8 @@ class Kernel:
     def guard(self, condition: ir.Value) -> None:
         """What follows runs when a condition holds: the gate of a block is open, or a thread has something to do."""
         with ir.InsertionPoint(self.end):
-            guard = scf.IfOp(condition)
-            with ir.InsertionPoint(guard.then_block):
-                scf.yield_([])
-        self.body = guard.then_block
+            with flow.when(condition):
+                self.body = ir.InsertionPoint.current.block
 
     @property
     def end(self) -> ir.Operation:

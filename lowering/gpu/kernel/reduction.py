@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
-from ragged_dialect._mlir import ir, scf
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
@@ -148,12 +148,9 @@ class Reduction:
         if not conditions:
             return self._parts(point)
         types = [c.result.type for c in self._owners()]
-        guard = scf.IfOp(conjunction(conditions), types, has_else=True)
-        with ir.InsertionPoint(guard.then_block):
-            scf.yield_(self._parts(point))
-        with ir.InsertionPoint(guard.else_block):
-            scf.yield_([c.identity() for c in self._owners()])
-        return list(guard.results)
+        return flow.choose(
+            conjunction(conditions), lambda: self._parts(point), lambda: [c.identity() for c in self._owners()], types
+        )
 
     def _owners(self) -> list[Combiner]:
         """The combiner of every accumulator: per combiner one for each lane."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
@@ -87,12 +87,7 @@ def emit_scan(scan: RunningSum, thread: ir.Value, exchange: Exchange) -> ir.Valu
 
 def _guarded(scan: RunningSum, i: ir.Value, high: ir.Value, type_: ir.Type) -> ir.Value:
     """The element at i, 0 past the end."""
-    inside = scf.IfOp(below(i, high), [type_], has_else=True)
-    with ir.InsertionPoint(inside.then_block):
-        scf.yield_([scan.elements(i)])
-    with ir.InsertionPoint(inside.else_block):
-        scf.yield_([build.constant(type_, 0)])
-    return inside.results[0]
+    return flow.choose(below(i, high), lambda: [scan.elements(i)], lambda: [build.constant(type_, 0)], [type_])[0]
 
 
 def _prefixes(elements: list[ir.Value]) -> list[ir.Value]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir, memref, scf
-from ragged_dialect.ir import build
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.ir import build, flow
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,6 @@ def is_good(status: ir.Value) -> ir.Value:
 def keep_report(status: ir.Value, record: list[ir.Value]) -> None:
     """Store a record when its number is above 0 and none was kept before."""
     failed = build.more(record[0], 0)
-    guard = scf.IfOp(arith.andi(failed, is_good(status)))
-    with ir.InsertionPoint(guard.then_block):
+    with flow.when(arith.andi(failed, is_good(status))):
         for k, entry in reversed(list(enumerate(record))):
             memref.store(entry, status, [build.value(k)])
-        scf.yield_([])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.exact_sums import SHORT, Body, loop_with_sums
@@ -36,10 +36,8 @@ def guarded(conditions: list[ir.Value], body: Callable[[], None]) -> None:
     if not conditions:
         body()
         return
-    guard = scf.IfOp(conjunction(conditions))
-    with ir.InsertionPoint(guard.then_block):
+    with flow.when(conjunction(conditions)):
         body()
-        scf.yield_([])
 
 
 class ThreadLoops:

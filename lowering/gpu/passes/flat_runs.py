@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
+from ragged_dialect._mlir import DYNAMIC, arith, ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import find_ops
@@ -137,11 +137,9 @@ def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int,
         _place(run, low, rows, given)
     elif any(cut.generic.reductions or fast_loop(cut.generic) == cut.loop for cut in run):
         whole = build.at_most(build.add(build.value(low), rows), extent)
-        choice = scf.IfOp(whole, [], has_else=True)
-        for block, part in ((choice.then_block, rows), (choice.else_block, None)):
-            with ir.InsertionPoint(block):
-                _place(run, low, part if part is not None else build.sub(extent, low), given)
-                scf.yield_([])
+        flow.choose(
+            whole, lambda: _place(run, low, rows, given), lambda: _place(run, low, build.sub(extent, low), given), []
+        )
     else:
         _place(run, low, build.minimum(rows, build.sub(extent, low)), given)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
-from ragged_dialect._mlir import ir, memref, scf
+from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import made_by
@@ -138,13 +138,11 @@ def _part(
     parts: ir.Value,
 ) -> None:
     """What a tile makes of a loop, if that has so many; `outside` has the values that the loop needs."""
-    there = scf.IfOp(below(tile, tiles.count))
-    with ir.InsertionPoint(there.then_block):
+    with flow.when(below(tile, tiles.count)):
         known = {x: build.value(found) for x, found in outside.items()}
         part = with_bounds(loop, tiles.bounds(tile), fold.neutral(loop.results[0].type), known)
         flow.mark_fold(part, fold.kind, few=True)
         memref.store(build.to_i64(part.results[0]), parts, [tile])
-        scf.yield_([])
 
 
 def _combine(loop: ir.Operation, fold: Fold, tiles: VectorTiles, parts: ir.Value) -> None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import generic
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.attributes import BLOCK_SIZES, Mapping
@@ -212,19 +212,15 @@ class _Balanced:
         code = ComponentCode(self.found, {})
         with ir.InsertionPoint(list(body.operations)[-1]):
             component = build.to_index(memref.load(plan.starts, [tile]))
-            there = scf.IfOp(build.less(component, plan.count))
-            with ir.InsertionPoint(there.then_block):
+            with flow.when(build.less(component, plan.count)):
                 items = MergedItems(code, build.value(plan.count))
                 size = build.value(build.mul(plan.size, lanes.groups))
                 first = arith.muli(tile, size)
                 start = items.start(component)
                 before = build.less(start, first)
                 ends = build.less(items.end(component), arith.addi(first, size))
-                crossing = scf.IfOp(arith.andi(before, ends))
-                with ir.InsertionPoint(crossing.then_block):
+                with flow.when(arith.andi(before, ends)):
                     self._add(code, component, arith.divui(start, size), tile, plan.carries)
-                    scf.yield_([])
-                scf.yield_([])
         return forall
 
     def _add(
