@@ -42,12 +42,6 @@ def root(value: ir.Value) -> ir.Value:
     return value
 
 
-def allocate(sizes: Sequence[Mixed], element: ir.Type) -> ir.Value:
-    """A new buffer at the insertion point."""
-    type_ = ir.MemRefType.get([s if isinstance(s, int) else DYNAMIC for s in sizes], element)
-    return memref.alloc(type_, [s for s in sizes if not isinstance(s, int)], [])
-
-
 def is_allocation(value: ir.Value) -> bool:
     """Whether a buffer is a fresh allocation."""
     op = defining_op(value)
@@ -174,18 +168,15 @@ def subview(
     if kept is not None and is_ambiguous(sizes, len(kept)):
         narrow = subview(x, starts, sizes, [k for k in kept if sizes[k] != 1])
         return _expanded(narrow, [sizes[k] for k in kept])
-    operands, attributes, groups = shapes.slice_operands(x, starts, sizes)
-    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
+    part = shapes.slice_of(x, starts, sizes)
     strides, offset = x.type.get_strides_and_offset()
-    if DYNAMIC in attributes["static_offsets"] or not all(_is_zero(start) for start in starts):
+    if part.offsets or not all(_is_zero(start) for start in starts):
         offset = DYNAMIC
     kept = range(len(sizes)) if kept is None else kept
     layout = ir.StridedLayoutAttr.get(offset, [strides[k] for k in kept])
-    shape = [attributes["static_sizes"][k] for k in kept]
+    shape = [part.static_sizes[k] for k in kept]
     result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
-    return ir.Operation.create(
-        "memref.subview", results=[result], operands=[x, *operands], attributes=attributes
-    ).result
+    return memref.SubViewOp(result, x, *part).result
 
 
 def is_ambiguous(sizes: Sequence[Mixed], kept: int) -> bool:
@@ -212,18 +203,10 @@ def _expanded(x: ir.Value, extents: Sequence[Mixed]) -> ir.Value:
             size = extents[k]
             inner.insert(0, DYNAMIC if not isinstance(size, int) or inner[0] == DYNAMIC else inner[0] * size)
         made += inner
-    shape = [s if isinstance(s, int) else DYNAMIC for s in extents]
+    dynamic, shape = build.split(extents)
     layout = ir.StridedLayoutAttr.get(offset, made)
-    numbers = [ir.ArrayAttr.get([ir.IntegerAttr.get(build.i64(), k) for k in group]) for group in groups]
-    return ir.Operation.create(
-        "memref.expand_shape",
-        results=[ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)],
-        operands=[x, *(s for s in extents if not isinstance(s, int))],
-        attributes={
-            "reassociation": ir.ArrayAttr.get(numbers),
-            "static_output_shape": ir.DenseI64ArrayAttr.get(shape),
-        },
-    ).result
+    result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
+    return memref.expand_shape(result, x, groups, dynamic, shape)
 
 
 def range_view(x: ir.Value, dim: int, low: Mixed, size: Mixed) -> ir.Value:

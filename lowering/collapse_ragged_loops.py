@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.generic import index_loops, indexing_maps, iterator_kinds, renumber_loops, without_body
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.attributes import Mapping
@@ -127,14 +127,7 @@ def _joined(x: ir.Value, place: int) -> ir.Value:
         return x
     rank = len(x.type.shape)
     groups = [[k] for k in range(place)] + [[place, place + 1]] + [[k] for k in range(place + 2, rank)]
-    i64 = ir.IntegerType.get_signless(64)
-    reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in g]) for g in groups])
-    return ir.Operation.create(
-        "memref.collapse_shape",
-        results=[_joined_type(x.type, place)],
-        operands=[x],
-        attributes={"reassociation": reassociation},
-    ).result
+    return memref.collapse_shape(_joined_type(x.type, place), x, groups)
 
 
 def _joined_type(type_: ir.MemRefType, place: int) -> ir.MemRefType:

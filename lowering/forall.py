@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.forall_bounds import attributes, dynamic
+from ragged_dialect.lowering.forall_bounds import attributes
 from ragged_dialect.lowering.parts import Range
 
 if TYPE_CHECKING:
@@ -38,13 +38,14 @@ class OpenForall:
     def __init__(self, ctx: Lowering, counts: Sequence[Mixed]) -> None:
         self.ctx = ctx
         self.counts = list(counts)
+        self.operands, _ = build.split(counts)
         self.mapping = ctx.mapping
         self.slots: list[Slot] = []
         self.known: dict[Hashable, ir.Value] = {}
         self._callbacks: list[Callable[[], None]] = []
         self._results: list[ir.Value] | None = None
         self._draft = ir.Operation.create(
-            "scf.forall", attributes=attributes(self.counts, 0), operands=dynamic(self.counts), regions=1
+            "scf.forall", attributes=attributes(self.counts, 0), operands=self.operands, regions=1
         )
         self.block = self._draft.regions[0].blocks.append(*[build.index_type()] * len(counts))
         self.ivs = list(self.block.arguments)
@@ -73,7 +74,7 @@ class OpenForall:
         final = ir.Operation.create(
             "scf.forall",
             results=[init.type for init in inits],
-            operands=[*dynamic(self.counts), *inits],
+            operands=[*self.operands, *inits],
             attributes={**attributes(self.counts, len(inits)), **self.mapping},
             regions=1,
         )

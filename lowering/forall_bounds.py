@@ -9,20 +9,14 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 
 
-def dynamic(counts: Sequence[Mixed]) -> list[ir.Value]:
-    """The operands of a forall for its counts."""
-    return [c for c in counts if not isinstance(c, int)]
-
-
 def attributes(counts: Sequence[Mixed], outs: int) -> dict[str, ir.Attribute]:
     """The attributes of a forall for its counts and the number of its shared outs."""
-    rank = len(counts)
-    bounds = [c if isinstance(c, int) else DYNAMIC for c in counts]
+    rank, (dynamic, bounds) = len(counts), build.split(counts)
     return {
         "staticLowerBound": ir.DenseI64ArrayAttr.get([0] * rank),
         "staticUpperBound": ir.DenseI64ArrayAttr.get(bounds),
         "staticStep": ir.DenseI64ArrayAttr.get([1] * rank),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(dynamic(counts)), 0, outs]),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(dynamic), 0, outs]),
     }
 
 
@@ -35,7 +29,8 @@ def counts_of(forall: ir.Operation) -> list[Mixed]:
 def forall_over(count: Mixed, stays: bool = False) -> ir.Operation:
     """An empty `scf.forall` from 0 to count, without outs. Where it does not have to stay, the canonicalizer has the
     body of a single iteration in its place."""
-    forall = ir.Operation.create("scf.forall", operands=dynamic([count]), attributes=attributes([count], 0), regions=1)
+    operands, _ = build.split([count])
+    forall = ir.Operation.create("scf.forall", operands=operands, attributes=attributes([count], 0), regions=1)
     block = forall.regions[0].blocks.append(build.index_type())
     with ir.InsertionPoint(block):
         terminator = ir.Operation.create("scf.forall.in_parallel", regions=1)

@@ -67,7 +67,7 @@ def _side_by_side(sources: list[ir.Value], into: ir.Value, axis: int) -> ir.Valu
         return _interleaved(sources, into)
     low: Mixed = 0
     for source in sources:
-        sizes = _sizes(source)
+        sizes = shapes.dims(source)
         into = shapes.insert_slice(source, into, [low if k == axis else 0 for k in range(len(sizes))], sizes)
         low = build.add(low, sizes[axis])
     return into
@@ -78,7 +78,7 @@ def _interleaved(sources: list[ir.Value], into: ir.Value) -> ir.Value:
     result through the cache."""
     rank = len(into.type.shape)
     whole = ir.AffineMap.get_identity(rank)
-    columns = [shapes.extract_slice(x, [0] * rank, _sizes(x), [True] * (rank - 1) + [False]) for x in sources]
+    columns = [shapes.extract_slice(x, [0] * rank, shapes.dims(x), [True] * (rank - 1) + [False]) for x in sources]
 
     def body(given: list[ir.Value]) -> list[ir.Value]:
         number, found = loop_index(rank - 1), given[0]
@@ -89,10 +89,6 @@ def _interleaved(sources: list[ir.Value], into: ir.Value) -> ir.Value:
     narrow = ir.AffineMap.get(rank, 0, list(whole.results)[:-1])
     maps, kinds = [narrow] * len(sources), ["parallel"] * rank
     return generic(columns, [into], [*maps, whole], kinds, body).result
-
-
-def _sizes(x: ir.Value) -> list[Mixed]:
-    return [shapes.dim(x, k) for k in range(len(x.type.shape))]
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
+from ragged_dialect.ir import memory
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.buffers import allocate, extent, subview
+from ragged_dialect.lowering.buffers import extent, subview
 from ragged_dialect.lowering.combiners import Combiner
 
 
 def allocated(tiles: Mixed, out: ir.Value) -> ir.Value:
     """Room for as many parts of an out."""
-    return allocate([tiles, *(extent(out, k) for k in range(out.type.rank))], out.type.element_type)
+    return memory.room([tiles, *(extent(out, k) for k in range(out.type.rank))], out.type.element_type)
 
 
 def part(parts: ir.Value, tile: ir.Value) -> ir.Value:

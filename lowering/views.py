@@ -85,42 +85,15 @@ def collapse_storage(parts: Parts, axis: int) -> ir.Value:
     """The values with storage axis `axis` and the next one made one."""
     rank = parts.layout.storage_rank
     groups = [[k] for k in range(axis)] + [[axis, axis + 1]] + [[k] for k in range(axis + 2, rank)]
-    return collapse(parts.values, groups)
-
-
-def collapse(x: ir.Value, groups: list[list[int]]) -> ir.Value:
-    """`tensor.collapse_shape` by groups of axes."""
-    sizes = x.type.shape
-    dyn = ir.ShapedType.get_dynamic_size()
-    shape: list[int | None] = []
-    for group in groups:
-        total: int | None = 1
-        for k in group:
-            total = None if total is None or sizes[k] == dyn else total * sizes[k]
-        shape.append(total)
-    i64 = ir.IntegerType.get_signless(64)
-    reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in g]) for g in groups])
-    return tensor.collapse_shape(dense_type(tuple(shape), x.type.element_type), x, reassociation)
+    return shapes.collapse(parts.values, groups)
 
 
 def expand(x: ir.Value, groups: list[list[int]], sizes: list[Mixed]) -> ir.Value:
     """`tensor.expand_shape` into groups of axes with the given sizes."""
-    dynamic = [s for s in sizes if not isinstance(s, int)]
-    dyn = ir.ShapedType.get_dynamic_size()
-    i64 = ir.IntegerType.get_signless(64)
-    reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in g]) for g in groups])
     known = shapes.static(sizes)
     result = dense_type(known, x.type.element_type)
     source = dense_type(tuple(product(tuple(known[k] for k in g)) for g in groups), x.type.element_type)
-    return ir.Operation.create(
-        "tensor.expand_shape",
-        results=[result],
-        operands=[shapes.cast(x, source), *dynamic],
-        attributes={
-            "reassociation": reassociation,
-            "static_output_shape": ir.DenseI64ArrayAttr.get([s if isinstance(s, int) else dyn for s in sizes]),
-        },
-    ).result
+    return tensor.expand_shape(result, shapes.cast(x, source), groups, *build.split(sizes))
 
 
 def positions(parts: Parts, dim: int) -> Mixed:

@@ -9,14 +9,13 @@ from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts, Range
 from ragged_dialect.lowering.runs import fill_runs
-from ragged_dialect.lowering.views import collapse, expand
+from ragged_dialect.lowering.views import expand
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of, storage_type
 
@@ -149,10 +148,10 @@ def extract_element(parts: Parts, indices: Sequence[Mixed]) -> ir.Value:
 def lower_extract_slice(ctx: Lowering, op: ir.Operation) -> None:
     """tensor.extract_slice of dense axes: the same slice of the storage."""
     parts, type_ = ctx.parts(op.operands[0]), op.results[0].type
-    dynamic = iter(list(op.operands)[1:])
+    given = iter(list(op.operands)[1:])
     bounds: list[list[Mixed]] = []
     for name in ("static_offsets", "static_sizes", "static_strides"):
-        bounds.append([next(dynamic) if s == DYNAMIC else s for s in op.attributes[name]])
+        bounds.append([next(given) if s == DYNAMIC else s for s in op.attributes[name]])
     shape = shape_of(type_)
     rows: list[list[Mixed]] = [[], [], []]
     for axis in range(parts.layout.storage_rank):
@@ -160,23 +159,9 @@ def lower_extract_slice(ctx: Lowering, op: ir.Operation) -> None:
         plain = len(dims) == 1
         for row, bound, whole in zip(rows, bounds, (0, parts.storage_dim(axis), 1), strict=True):
             row.append(bound[dims[0]] if plain else whole)
-    values = _strided(parts.values, rows, storage_type(shape, type_.element_type))
+    dynamic, static = zip(*map(build.split, rows), strict=True)
+    values = tensor.extract_slice(storage_type(shape, type_.element_type), parts.values, *dynamic, *static)
     ctx.bind(op.results[0], Parts(ctx, shape, values, _moved_vectors(parts, shape), _moved_extents(parts, shape), {}))
-
-
-def _strided(x: ir.Value, rows: list[list[Mixed]], result: ir.Type) -> ir.Value:
-    attributes: Attributes = {}
-    operands = [x]
-    groups = [1]
-    for name, row in zip(("static_offsets", "static_sizes", "static_strides"), rows, strict=True):
-        dynamic = [r for r in row if not isinstance(r, int)]
-        attributes[name] = ir.DenseI64ArrayAttr.get([r if isinstance(r, int) else DYNAMIC for r in row])
-        operands += dynamic
-        groups.append(len(dynamic))
-    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(groups)
-    return ir.Operation.create(
-        "tensor.extract_slice", results=[result], operands=operands, attributes=attributes
-    ).result
 
 
 def _ragged_dims(layout: Layout) -> list[int]:
@@ -202,7 +187,7 @@ def lower_reshape(ctx: Lowering, op: ir.Operation) -> None:
     wide = parts.layout if collapsing else shape.layout
     groups = _storage_groups(op, wide)
     if collapsing:
-        values = collapse(parts.values, groups)
+        values = shapes.collapse(parts.values, groups)
     else:
         values = expand(parts.values, groups, _expanded_sizes(op, parts, shape))
     values = shapes.cast(values, storage_type(shape, type_.element_type))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
-from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir import build, flow, memory, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops, ops_in
-from ragged_dialect.lowering.buffers import allocate, extent, inner_size, plain_dim, range_view
+from ragged_dialect.lowering.buffers import extent, inner_size, plain_dim, range_view
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.partial_reductions import allocated, combine, part, starts
@@ -130,7 +130,7 @@ class Parts:
         for number, room in rooms.items():
             x = self.op.operands[number]
             # Of its own: two parts in one cache line would go from core to core.
-            operands[number] = allocate([extent(x, k) for k in range(x.type.rank)], x.type.element_type)
+            operands[number] = memory.room([extent(x, k) for k in range(x.type.rank)], x.type.element_type)
             if scan:
                 shapes.copy(part(room, tile), operands[number])
             else:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir, memref
-from ragged_dialect.ir import build, flow
+from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.match import constant_int, enclosing
 from ragged_dialect.ir.walk import find_ops, ops_in
-from ragged_dialect.lowering.buffers import allocate
 from ragged_dialect.lowering.folds import Fold
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.rows.groups import CHUNK
@@ -64,7 +63,7 @@ def _share(loop: ir.Operation, fold: Fold, entries: int) -> None:
     type_ = loop.results[0].type
     with ir.InsertionPoint(loop), loop.location:
         tiles = build.ceildiv(count, entries)
-        parts = allocate([tiles], type_)
+        parts = memory.room([tiles], type_)
         forall = forall_over(tiles)
         tile = forall.regions[0].blocks[0].arguments[0]
         with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):

@@ -105,7 +105,7 @@ def _dense(x: ir.Value) -> ir.Value:
 
 
 def _sizes(x: ir.Value) -> list[build.Mixed]:
-    return [shapes.dim(x, d) for d in range(len(x.type.shape))] if is_tensor(x.type) else []
+    return shapes.dims(x) if is_tensor(x.type) else []
 
 
 def _store(count: ir.Value, x: ir.Value) -> ir.Value:

@@ -59,7 +59,7 @@ def _unpadded(cotangent: ir.Value, like: ir.Value, truncates: bool) -> ir.Value:
     what is put behind the end of every ragged dim. A branch would have no derivative by what it reads."""
     shape = shape_of(like.type)
     ragged = [dim for dim, letter in enumerate(shape.layout.letters) if letter in RAGGED and truncates]
-    sizes = [shapes.dim(cotangent, dim) for dim in range(shape.rank)]
+    sizes = shapes.dims(cotangent)
     if truncates:
         more = [build.add(size, 1) if dim in ragged else size for dim, size in enumerate(sizes)]
         element = cotangent.type.element_type

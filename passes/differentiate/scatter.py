@@ -5,8 +5,6 @@ One place may be added to by several elements: `ragged.scatter_add`.
 
 from __future__ import annotations
 
-import math
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.generic import loop_index
@@ -45,22 +43,18 @@ class Place:
 
 def storage_sizes(like: ir.Value) -> list[build.Mixed]:
     """Extents of the storage of a tensor."""
-    storage = builders.values(like) if is_ragged(like.type) else like
-    return [shapes.dim(storage, axis) for axis in range(len(storage.type.shape))]
+    return shapes.dims(builders.values(like) if is_ragged(like.type) else like)
 
 
 def flat(x: ir.Value, kept: int = 0, first: int = 0) -> ir.Value:
     """A dense tensor with all dims but the first ones, and the last ones that are kept, as one."""
-    shape = [None if n == DYNAMIC else n for n in x.type.shape]
-    last = len(shape) - kept
+    rank = x.type.rank
+    last = rank - kept
     if last - first == 1:
         return x
-    joined = None if None in shape[first:last] else math.prod(n for n in shape[first:last] if n is not None)
-    type_ = dense_type((*shape[:first], joined, *shape[last:]), x.type.element_type)
-    if not shape:
-        return tensor.from_elements(type_, [tensor.extract(x, [])])
-    groups = [[k] for k in range(first)] + [list(range(first, last))] + [[k] for k in range(last, len(shape))]
-    return tensor.collapse_shape(type_, x, groups)
+    if not rank:
+        return tensor.from_elements(dense_type((1,), x.type.element_type), [tensor.extract(x, [])])
+    return shapes.collapse(x, [*([k] for k in range(first)), [*range(first, last)], *([k] for k in range(last, rank))])
 
 
 def added(terms: ir.Value, positions: ir.Value, like: ir.Value) -> ir.Value:
@@ -68,13 +62,13 @@ def added(terms: ir.Value, positions: ir.Value, like: ir.Value) -> ir.Value:
     features, which are its last dims or the first part of these."""
     whole = without_gaps(like)
     storage = storage_of(whole)
-    sizes = [shapes.dim(storage, axis) for axis in range(len(storage.type.shape))]
+    sizes = shapes.dims(storage)
     above = len(sizes) - len(terms.type.shape) + 1
     sums = builders.scatter_add(terms, positions, build.value(build.product(sizes[:above])))
     made = _shaped(sums, sizes[:above])
     rest = list(storage.type.shape)[above:]
     if DYNAMIC in rest or list(made.type.shape)[above:] != rest:
-        own = [shapes.dim(made, axis) for axis in range(len(sizes))]
+        own = shapes.dims(made)
         made = shapes.insert_slice(made, zeros_like(storage), [0] * len(sizes), own)
     return fitted(reassembled(made, whole), like)
 

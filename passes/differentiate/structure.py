@@ -111,10 +111,7 @@ def _parted(storage: ir.Value, axis: int, like: ir.Value) -> ir.Value:
     joined = (*shape[:axis], product(shape[axis : axis + 2]), *shape[axis + 2 :])
     storage = shapes.cast(storage, dense_type(joined, whole.type.element_type))  # as static as its parts
     groups = [[a] if a < axis else [axis, axis + 1] if a == axis else [a + 1] for a in range(rank - 1)]
-    sizes = [shapes.dim(whole, a) for a in range(rank)]
-    dynamic = [s for s in sizes if not isinstance(s, int)]
-    static = [s if isinstance(s, int) else ir.ShapedType.get_dynamic_size() for s in sizes]
-    return tensor.expand_shape(whole.type, storage, groups, dynamic, static)
+    return tensor.expand_shape(whole.type, storage, groups, *build.split(shapes.dims(whole)))
 
 
 @transposes(ValuesOp)

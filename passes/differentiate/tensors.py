@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod as product
 
-from ragged_dialect._mlir import DYNAMIC, ir, tensor
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.passes.base import PassFailure
@@ -50,30 +50,14 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 
 @transposes(tensor.ExpandShapeOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
-    made = _like_op(
-        "tensor.collapse_shape", op.src.type, [cotangent], reassociation=op.operation.attributes["reassociation"]
-    )
-    ctx.add(op.src, made)
+    ctx.add(op.src, tensor.collapse_shape(op.src.type, cotangent, op.operation.attributes["reassociation"]))
 
 
 @transposes(tensor.CollapseShapeOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     like = ctx.like(op.src)
-    sizes = [shapes.dim(like, d) for d in range(len(like.type.shape))]
-    static = ir.DenseI64ArrayAttr.get([s if isinstance(s, int) else DYNAMIC for s in sizes])
-    dynamic = [s for s in sizes if not isinstance(s, int)]
-    made = _like_op(
-        "tensor.expand_shape",
-        like.type,
-        [cotangent, *dynamic],
-        reassociation=op.operation.attributes["reassociation"],
-        static_output_shape=static,
-    )
-    ctx.add(op.src, made)
-
-
-def _like_op(name: str, type_: ir.Type, operands: list[ir.Value], **attributes: ir.Attribute) -> ir.Value:
-    return ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes).result
+    groups = op.operation.attributes["reassociation"]
+    ctx.add(op.src, tensor.expand_shape(like.type, cotangent, groups, *build.split(shapes.dims(like))))
 
 
 def _placed(op: ir.Operation, name: str, type_: ir.Type, operands: list[ir.Value], skipped: int) -> ir.Value:

@@ -15,11 +15,6 @@ from ragged_dialect.sources import Source
 from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
 
 
-def extents(x: ir.Value) -> list[build.Mixed]:
-    """Extents of the dims of a dense tensor, or of the dense dims of a ragged one."""
-    return [shapes.dim(x, dim) for dim in range(len(x.type.shape))]
-
-
 def with_element(type_: ir.RankedTensorType, element: ir.Type) -> ir.RankedTensorType:
     """A tensor type with other elements."""
     return tensor_type(shape_of(type_), element)
@@ -29,7 +24,7 @@ def empty_like(x: ir.Value, element: ir.Type | None = None) -> ir.Value:
     """An uninitialised tensor with the type and the structure of another, perhaps of other elements."""
     made = x.type if element is None else with_element(x.type, element)
     if not is_ragged(made):
-        return shapes.cast(shapes.empty(extents(x), made.element_type), made)
+        return shapes.cast(shapes.empty(shapes.dims(x), made.element_type), made)
     layout = shape_of(made).layout
     dynamic = [d for d, size in enumerate(made.shape) if layout.is_plain(d) and size == DYNAMIC]
     return builders.empty([x], made, extents=[tensor.dim(x, build.value(d)) for d in dynamic])

@@ -6,14 +6,19 @@ Everything is created at the current insertion point and location.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any, TypeAlias, overload
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import DYNAMIC, arith, ir
 from ragged_dialect.checks import HIGHEST
 
 Mixed: TypeAlias = "int | ir.Value"
+
+
+def split(items: Sequence[Mixed]) -> tuple[list[ir.Value], list[int]]:
+    """What is no number among sizes, strides, …, as operands, and all of them as types and attributes have them."""
+    return [x for x in items if not isinstance(x, int)], [x if isinstance(x, int) else DYNAMIC for x in items]
 
 
 def i64() -> ir.Type:

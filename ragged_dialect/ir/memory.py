@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
-from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.build import Mixed, split
 
 
 def room(sizes: Sequence[Mixed], element: ir.Type) -> ir.Value:
     """A new buffer."""
-    static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
-    type_ = ir.MemRefType.get(static, element)
-    return memref.alloc(type_, [size for size in sizes if isinstance(size, ir.Value)], [])
+    dynamic, static = split(sizes)
+    return memref.alloc(ir.MemRefType.get(static, element), dynamic, [])
 
 
 def tensor_of(buffer: ir.Value) -> ir.Value:

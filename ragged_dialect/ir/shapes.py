@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
-from ragged_dialect.ir.build import Mixed, i64, to_index, value
-from ragged_dialect.ir.clone import Attributes
+from ragged_dialect.ir.build import Mixed, i64, split, to_index, value
+from ragged_dialect.layout import product
 from ragged_dialect.types import dense_type, vector_type
 
 
@@ -14,6 +15,11 @@ def dim(x: ir.Value, axis: int) -> Mixed:
     """Extent of a dense tensor along an axis."""
     size = x.type.shape[axis]
     return tensor.dim(x, value(axis)) if size == DYNAMIC else size
+
+
+def dims(x: ir.Value) -> list[Mixed]:
+    """Extents of all axes."""
+    return [dim(x, axis) for axis in range(x.type.rank)]
 
 
 def load(vector: ir.Value, at: Mixed) -> ir.Value:
@@ -31,67 +37,55 @@ def static(sizes: Sequence[Mixed]) -> tuple[int | None, ...]:
     return tuple(s if isinstance(s, int) else None for s in sizes)
 
 
-def _split(items: Sequence[Mixed]) -> tuple[list[ir.Value], ir.DenseI64ArrayAttr]:
-    dynamic = [x for x in items if not isinstance(x, int)]
-    return dynamic, ir.DenseI64ArrayAttr.get([x if isinstance(x, int) else DYNAMIC for x in items])
-
-
 def _places(x: ir.Value, offsets: Sequence[Mixed]) -> list[Mixed]:
     """Offsets as MLIR has them: where an extent is known to be 0 none that is known is in bounds."""
     return [value(at) if extent == 0 else at for at, extent in zip(offsets, x.type.shape, strict=True)]
 
 
-def slice_operands(
-    x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]
-) -> tuple[list[ir.Value], Attributes, list[int]]:
-    """Operands of a slice with unit strides of a tensor or buffer, its attributes, and the sizes of its groups of
-    operands."""
-    dyn_offsets, static_offsets = _split(_places(x, offsets))
-    dyn_sizes, static_sizes = _split(sizes)
-    attributes: Attributes = {
-        "static_offsets": static_offsets,
-        "static_sizes": static_sizes,
-        "static_strides": ir.DenseI64ArrayAttr.get([1] * len(sizes)),
-    }
-    return [*dyn_offsets, *dyn_sizes], attributes, [len(dyn_offsets), len(dyn_sizes), 0]
+class Slice(NamedTuple):
+    """What builders of slices take after their tensors or buffers."""
+
+    offsets: list[ir.Value]
+    sizes: list[ir.Value]
+    strides: list[ir.Value]
+    static_offsets: list[int]
+    static_sizes: list[int]
+    static_strides: list[int]
+
+
+def slice_of(x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> Slice:
+    """A slice with unit strides of a tensor or buffer."""
+    dyn_offsets, static_offsets = split(_places(x, offsets))
+    dyn_sizes, static_sizes = split(sizes)
+    return Slice(dyn_offsets, dyn_sizes, [], static_offsets, static_sizes, [1] * len(sizes))
 
 
 def extract_slice(x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> ir.Value:
     """`tensor.extract_slice` with unit strides; axes that are not kept have size 1 and are dropped."""
-    operands, attributes, groups = slice_operands(x, offsets, sizes)
+    part = slice_of(x, offsets, sizes)
     shape = tuple(s for s, keep in zip(static(sizes), kept, strict=True) if keep)
-    if not operands and list(attributes["static_sizes"]) == list(x.type.shape) and all(kept):
+    if not part.offsets and not part.sizes and part.static_sizes == list(x.type.shape) and all(kept):
         return x
-    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
-    result = dense_type(shape, x.type.element_type)
-    return ir.Operation.create(
-        "tensor.extract_slice", results=[result], operands=[x, *operands], attributes=attributes
-    ).result
+    return tensor.extract_slice(dense_type(shape, x.type.element_type), x, *part)
 
 
 def insert_slice(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> ir.Value:
     """`tensor.insert_slice` with unit strides."""
-    return _insert("tensor.insert_slice", [into.type], source, into, offsets, sizes).result
+    return tensor.InsertSliceOp(source, into, *slice_of(into, offsets, sizes)).result
 
 
 def insert_in_parallel(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> None:
     """The same in a forall's terminator."""
     with ir.InsertionPoint(ir.InsertionPoint.current.block.owner):  # the terminator has insertions only
         offsets = _places(into, offsets)
-    _insert("tensor.parallel_insert_slice", [], source, into, offsets, sizes)
+    tensor.parallel_insert_slice(source, into, *slice_of(into, offsets, sizes))
 
 
-def _insert(
-    name: str,
-    results: list[ir.Type],
-    source: ir.Value,
-    into: ir.Value,
-    offsets: Sequence[Mixed],
-    sizes: Sequence[Mixed],
-) -> ir.Operation:
-    operands, attributes, groups = slice_operands(into, offsets, sizes)
-    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, *groups])
-    return ir.Operation.create(name, results=results, operands=[source, into, *operands], attributes=attributes)
+def collapse(x: ir.Value, groups: Sequence[Sequence[int]]) -> ir.Value:
+    """`tensor.collapse_shape` by groups of axes."""
+    extents = [None if size == DYNAMIC else size for size in x.type.shape]
+    shape = tuple(product(tuple(extents[k] for k in group)) for group in groups)
+    return tensor.collapse_shape(dense_type(shape, x.type.element_type), x, groups)
 
 
 def cast(x: ir.Value, type_: ir.RankedTensorType) -> ir.Value:

@@ -227,25 +227,11 @@ def _scalar_key(host: ir.Value) -> Inside:
 def _pointer_of(buffer: ir.Value) -> ir.Value:
     if not buffer.type.shape:
         return buffer
-    return ir.Operation.create(
-        "memref.reinterpret_cast",
-        results=[ir.MemRefType.get([], buffer.type.element_type)],
-        operands=[buffer],
-        attributes=_cast_attributes([], [], 0, 0),
-    ).result
+    return memref.reinterpret_cast(ir.MemRefType.get([], buffer.type.element_type), buffer, [], [], [], [0], [], [])
 
 
 def _is_identity(type_: ir.MemRefType) -> bool:
     return not isinstance(type_.layout, ir.StridedLayoutAttr)
-
-
-def _cast_attributes(sizes: list[int], strides: list[int], n_sizes: int, n_strides: int) -> dict[str, ir.Attribute]:
-    return {
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, n_sizes, n_strides]),
-        "static_offsets": ir.DenseI64ArrayAttr.get([0]),
-        "static_sizes": ir.DenseI64ArrayAttr.get(sizes),
-        "static_strides": ir.DenseI64ArrayAttr.get(strides),
-    }
 
 
 def whole_view(pointer: ir.Value, sizes: list[Mixed], element: ir.Type) -> ir.Value:
@@ -255,13 +241,6 @@ def whole_view(pointer: ir.Value, sizes: list[Mixed], element: ir.Type) -> ir.Va
     strides: list[Mixed] = [1]
     for size in reversed(sizes[1:]):
         strides.insert(0, build.mul(strides[0], size))
-    dyn_sizes = [s for s in sizes if not isinstance(s, int)]
-    dyn_strides = [s for s in strides if not isinstance(s, int)]
-    shape = [s if isinstance(s, int) else DYNAMIC for s in sizes]
-    steps = [s if isinstance(s, int) else DYNAMIC for s in strides]
-    return ir.Operation.create(
-        "memref.reinterpret_cast",
-        results=[ir.MemRefType.get(shape, element)],
-        operands=[pointer, *dyn_sizes, *dyn_strides],
-        attributes=_cast_attributes(shape, steps, len(dyn_sizes), len(dyn_strides)),
-    ).result
+    (dyn_sizes, shape), (dyn_strides, steps) = build.split(sizes), build.split(strides)
+    type_ = ir.MemRefType.get(shape, element)
+    return memref.reinterpret_cast(type_, pointer, [], dyn_sizes, dyn_strides, [0], shape, steps)

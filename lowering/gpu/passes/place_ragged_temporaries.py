@@ -8,11 +8,11 @@ from functools import reduce
 from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import find_ops, is_outside, outermost
-from ragged_dialect.lowering.buffers import VIEWS, allocate, extent, starts_and_sizes, subview
+from ragged_dialect.lowering.buffers import VIEWS, extent, starts_and_sizes, subview
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel.temporaries import replace_allocation, temporaries_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
@@ -65,7 +65,7 @@ def _place(alloc: ir.Operation, forall: ir.Operation) -> None:
         ivs = list(forall.regions[0].blocks[0].arguments)
         axes = [*(_Axis(1, count, iv) for count, iv in zip(counts, ivs, strict=True)), *axes]
     with ir.InsertionPoint(forall), alloc.location:
-        scratch = allocate([axis.storage for axis in axes], alloc.results[0].type.element_type)
+        scratch = memory.room([axis.storage for axis in axes], alloc.results[0].type.element_type)
     with ir.InsertionPoint(alloc), alloc.location:
         kept = range(len(axes) - len(shape), len(axes))
         replace_allocation(alloc, subview(scratch, [a.start for a in axes], [a.size for a in axes], kept))

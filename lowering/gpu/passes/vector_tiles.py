@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir import build, flow
+from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import defining_op, enclosing
 from ragged_dialect.ir.walk import is_outside, outermost
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import allocate
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel.status import status_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
@@ -95,7 +94,7 @@ class VectorTiles:
 
     def room(self, more: int = 0) -> ir.Value:
         """A vector of an i64 per tile, and some more."""
-        return allocate([build.add(self.count, more)], build.i64())
+        return memory.room([build.add(self.count, more)], build.i64())
 
     def choose(self, tiled: Callable[[], ir.Value], whole: Callable[[], ir.Value], type_: ir.Type) -> ir.Value:
         """One value where the loop is done in tiles, another elsewhere."""

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir import build, flow
+from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, remap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, ops_in, outermost
 from ragged_dialect.lowering.attributes import GATE, SEGMENT, Mapping
-from ragged_dialect.lowering.buffers import allocate, extent, is_allocation, is_buffer
+from ragged_dialect.lowering.buffers import extent, is_allocation, is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.passes.fission_ragged_foralls import fission
@@ -173,7 +173,7 @@ def _row_bytes(x: ir.Value, dim: int) -> Mixed:
 
 
 def _gate(number: int) -> ir.Value:
-    buffer = allocate([1], build.i64())
+    buffer = memory.room([1], build.i64())
     definer(buffer).attributes[GATE] = ir.IntegerAttr.get(build.i64(), number)
     return buffer
 

@@ -14,11 +14,11 @@ from functools import reduce
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import generic
-from ragged_dialect.ir import build, flow
+from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.attributes import BLOCK_SIZES, Mapping
-from ragged_dialect.lowering.buffers import allocate, extent, range_view
+from ragged_dialect.lowering.buffers import extent, range_view
 from ragged_dialect.lowering.exact_sums import SHORT
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.gpu.kernel import builder
@@ -153,7 +153,7 @@ class _Balanced:
             size = build.maximum(least, build.minimum(_ceildiv(items, lanes.groups * TILES), most))
         tiles = _ceildiv(items, build.mul(size, lanes.groups))
         carries = [self._scratch(tiles, out) for out in range(len(GenericOp(self.reduction.op).outs))]
-        starts = allocate([tiles], build.i64())
+        starts = memory.room([tiles], build.i64())
         return _Plan(count, items, tiles, size, lanes.chunks(self.reduction.extents), starts, carries)
 
     def _asked(self, lanes: Lanes, most: int) -> int | None:
@@ -171,7 +171,7 @@ class _Balanced:
         reduced = GenericOp(self.reduction.op)
         k = reduced.n_inputs + out
         sizes = [self.reduction.extents[loop_of(e)] for e in reduced.maps[k].results]
-        return allocate([tiles, *sizes], reduced.scalar_type(k))
+        return memory.room([tiles, *sizes], reduced.scalar_type(k))
 
     def _tile(
         self, kernel: Kernel, code: ComponentCode, lanes: Lanes, storage: ir.Value, plan: _Plan, unroll: int

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import SupportsIndex
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import DYNAMIC, tensor
 from ragged_dialect.arrays.core.arguments import checked_axis
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.loops import compute, empty
@@ -18,7 +17,6 @@ from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import AxisError, LayoutError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import dense_type, storage_type
 
@@ -45,25 +43,12 @@ def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], e
     """The storage expanded or collapsed by groups of storage axes (of the side with more of them), with
     new axes: a view. At most one extent of a group may be dynamic. Collapsed extents that are all static, as of a
     batch of 1, are so at first, whatever the axes know."""
-    element = element_type(x.dtype)
-    wanted = made_type = dense_type(shape_of(axes).storage_shape(), element)
-    if not expand:
-        given = [[x.storage.type.shape[k] for k in group] for group in groups]
-        extents = tuple(None if DYNAMIC in own else math.prod(own) for own in given)
-        made_type = dense_type(extents, element)
-    reassociation = ir.ArrayAttr.get(
-        [ir.ArrayAttr.get([ir.IntegerAttr.get(build.i64(), k) for k in group]) for group in groups]
-    )
-    attributes: Attributes = {"reassociation": reassociation}
-    operands = [x.storage]
+    wanted = dense_type(shape_of(axes).storage_shape(), element_type(x.dtype))
     if expand:
         sizes = _expanded_sizes(x, groups, list(wanted.shape))
-        static = [s if isinstance(s, int) else DYNAMIC for s in sizes]
-        attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(static)
-        operands += [s for s in sizes if not isinstance(s, int)]
-    name = "tensor.expand_shape" if expand else "tensor.collapse_shape"
-    made = ir.Operation.create(name, results=[made_type], operands=operands, attributes=attributes).result
-    made = shapes.cast(made, wanted)
+        made = tensor.expand_shape(wanted, x.storage, groups, *build.split(sizes))
+    else:
+        made = shapes.cast(shapes.collapse(x.storage, groups), wanted)
     x.trace.reshaped[made] = x.storage
     return x.trace.assembled(made, axes, x.dtype)
 
