@@ -129,6 +129,9 @@ def extent_key(x: ir.Value, dim: int) -> Hashable:
     view = made_by(x, "memref.subview")
     if view is not None and len(view.attributes["static_sizes"]) == x.type.rank:
         return size_key(starts_and_sizes(view)[1][dim])
+    collapsed = made_by(x, "memref.collapse_shape")
+    if collapsed is not None:
+        return tuple(extent_key(collapsed.operands[0], k.value) for k in collapsed.attributes["reassociation"][dim])
     if not is_allocation(x):
         return x, dim
     return size_key(definer(x).operands[sum(s == DYNAMIC for s in x.type.shape[:dim])])
@@ -246,6 +249,11 @@ def region(view: ir.Value) -> tuple[ir.Value, tuple[tuple[Mixed, Mixed | tuple[s
             return None
         found.append((base if _is_zero(start) else start, size))
     return inner[0], tuple(found)
+
+
+def is_same(a: ir.Value, b: ir.Value) -> bool:
+    """Whether two views are of the same elements."""
+    return a == b or (region(a) is not None and region(a) == region(b))
 
 
 def _is_zero(x: Mixed) -> bool:

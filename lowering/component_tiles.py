@@ -60,7 +60,7 @@ class ComponentTiles:
             first = self._offset(0)
             tiles = build.add(build.divide(build.sub(self._offset(count), first), rows), count)
             each = build.add(build.divide(tiles, _SHARES), 1)
-            parts = build.divide(build.sub(build.add(tiles, each), 1), each)
+            parts = build.ceildiv(tiles, each)
             loop = scf.ForOp(build.value(0), build.value(parts), build.value(1))
             loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
         with ir.InsertionPoint(loop.body), self.forall.location:

@@ -140,14 +140,10 @@ def ceildiv(a: int, b: int) -> int: ...
 @overload
 def ceildiv(a: ir.Value, b: int) -> ir.Value: ...
 @overload
-def ceildiv(a: Mixed, b: int) -> Mixed: ...
-def ceildiv(a: Mixed, b: int) -> Mixed:
-    """ceil(a / b) for a >= 0 and a static b >= 1."""
-    if b == 1:
-        return a
-    if isinstance(a, int):
-        return -(-a // b)
-    return arith.divui(arith.addi(a, value(b - 1)), value(b))
+def ceildiv(a: Mixed, b: Mixed) -> Mixed: ...
+def ceildiv(a: Mixed, b: Mixed) -> Mixed:
+    """ceil(a / b) for a >= 0 and b >= 1."""
+    return divide(add(a, sub(b, 1)) if isinstance(b, int) else sub(add(a, b), 1), b)
 
 
 @overload

@@ -97,8 +97,8 @@ class _ContractKernel:
         with ir.InsertionPoint(kernel.end):
             used = captured(found, [found.product, *found.following], [*rows, *start])
             code = BodyCode(found, {x: kernel.value(x, found.forall) for x in used})
-            chunks, count = (x if isinstance(x, int) else kernel.scalar(x) for x in (chunks, count))
-            each = kernel.scalar(each) if isinstance(each, ir.Value) else each
+            chunks, count = map(kernel.number, (chunks, count))
+            each = None if each is None else kernel.number(each)
             block = builder.hardware_id("gpu.block_id")
             tile, column = build.divide(block, chunks), build.mul(_rest(block, chunks), self.columns)
             self._find(code, build.value(tile), column, count, each)

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import filled_with, loop_of, made_by
 from ragged_dialect.ir.walk import is_outside
-from ragged_dialect.lowering.buffers import is_buffer, region, root
+from ragged_dialect.lowering.buffers import is_buffer, is_same, root
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.segmented.component_rows import (
@@ -98,7 +98,7 @@ def matched(forall: ir.Operation) -> Contraction | None:
     written = {root(out) for generic in generics for out in generic.outs}
     if len(body.arguments) != 1 or not all(is_plain(op, written) for op in ops):
         return None
-    if start is not None and (len(generics) < 2 or not _is_same(generics.pop(0).outs[0], generics[0].outs[0])):
+    if start is not None and (len(generics) < 2 or not is_same(generics.pop(0).outs[0], generics[0].outs[0])):
         return None
     roles = roles_of(generics[0]) if generics else None
     if roles is None or any(root(x) in written for x in generics[0].inputs):
@@ -108,11 +108,6 @@ def matched(forall: ir.Operation) -> Contraction | None:
     product, *following = [generic.op for generic in generics]
     rows = _rows(forall, generics, roles)
     return None if rows is None else Contraction(forall, product, roles, start, tuple(following), *rows)
-
-
-def _is_same(view: ir.Value, other: ir.Value) -> bool:
-    """Whether two views are of the same elements."""
-    return view == other or (region(view) is not None and region(view) == region(other))
 
 
 def follows(generic: GenericOp, earlier: list[GenericOp], written: set[ir.Value]) -> bool:

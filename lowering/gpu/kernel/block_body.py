@@ -16,7 +16,6 @@ from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum, emit_scan
-from ragged_dialect.lowering.gpu.kernel.thread_loops import is_zero
 from ragged_dialect.passes.base import PassFailure
 
 _SCALAR = ("arith.", "math.", "memref.dim")
@@ -72,7 +71,7 @@ class BlockBody:
             self.barriers.before([Access.of(op.operands[1], True)])
             if self.kernel.threads == 1:
                 return
-            guard = scf.IfOp(is_zero(self.thread))
+            guard = scf.IfOp(build.equal(self.thread, 0))
             with ir.InsertionPoint(guard.then_block):
                 scf.yield_([])
         op.move_before(list(guard.then_block.operations)[-1].operation)

@@ -42,7 +42,7 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
             iteration = build.value(build.add(build.mul(block, kernel.teams), team))
             indices = _indices(kernel, counts, iteration)
             if kernel.teams > 1:
-                kernel.guard(build.less(iteration, build.product([_inside(kernel, count) for count in counts])))
+                kernel.guard(build.less(iteration, build.product([kernel.number(count) for count in counts])))
         first = len(kernel.body.operations) - 1
         _move(body, kernel, indices, inside)
         _share(kernel, team)
@@ -69,16 +69,12 @@ def _teams(body: ir.Block, counts: list[Mixed]) -> int:
     return DEVICE.fewest_threads if DEVICE.fewest_threads * taken <= DEVICE.shared_bytes else 1
 
 
-def _inside(kernel: Kernel, count: Mixed) -> Mixed:
-    return count if isinstance(count, int) else kernel.scalar(count)
-
-
 def _indices(kernel: Kernel, counts: list[Mixed], iteration: ir.Value) -> list[ir.Value]:
     """The forall's indices from the number of an iteration, the last one fastest."""
     indices: list[ir.Value] = []
     rest = iteration
     for count in reversed(counts[1:]):
-        inside = build.value(_inside(kernel, count))
+        inside = build.value(kernel.number(count))
         indices.insert(0, arith.remui(rest, inside))
         rest = arith.divui(rest, inside)
     return [rest, *indices]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import filled_with
-from ragged_dialect.lowering.buffers import is_buffer, region, root, touches
+from ragged_dialect.lowering.buffers import is_buffer, is_same, root, touches
 from ragged_dialect.lowering.gpu.kernel.combiner import combiners_of, is_split
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
@@ -53,11 +53,6 @@ def _reduction_into(view: ir.Value, ops: list[ir.Operation]) -> tuple[ir.Operati
     if len(places) != 1 or any(root(load.operands[0]) == buffer for load in generic.loads):
         return None
     out = places[0] - generic.n_inputs
-    if out not in combiners_of(generic) or not _same(generic.outs[out], view) or not is_split(generic):
+    if out not in combiners_of(generic) or not is_same(generic.outs[out], view) or not is_split(generic):
         return None
     return (op, out) if generic.maps[places[0]].is_projected_permutation else None  # which writes all of it
-
-
-def _same(a: ir.Value, b: ir.Value) -> bool:
-    """Whether two views cover the same elements."""
-    return a == b or (region(a) is not None and region(a) == region(b))

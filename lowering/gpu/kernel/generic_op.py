@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.expressions import affine_value
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
@@ -117,6 +120,10 @@ class GenericOp:
         """Extent of a loop at the insertion point."""
         k, dim = self.place(loop)
         return extent(self.operands[k], dim)
+
+    def indices(self, k: int, point: Sequence[Mixed]) -> list[ir.Value]:
+        """Where the element of operand k is at a point of the loops."""
+        return [build.value(affine_value(e, point)) for e in self.maps[k].results]
 
     def scalar_type(self, k: int) -> ir.Type:
         """Element type of operand k."""

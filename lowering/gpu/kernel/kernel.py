@@ -15,7 +15,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.ir.match import constant_int, definer, defining_op
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, may_overlap, only_read
 from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
@@ -131,6 +131,10 @@ class Kernel:
                 self.inside[key] = self._parameter(host, host.type, {})
         return self.inside[key]
 
+    def number(self, host: Mixed) -> Mixed:
+        """A size of the host inside."""
+        return host if isinstance(host, int) else self.scalar(host)
+
     def extent(self, buffer: ir.Value, dim: int, launch: ir.Operation) -> Mixed:
         """An extent of a host buffer inside. `launch` is the op before which the host takes it."""
         size = buffer.type.shape[dim]
@@ -219,9 +223,8 @@ def _aligned() -> Any:
 def _scalar_key(host: ir.Value) -> Inside:
     """Equal for scalars that are the same extent of the same buffer."""
     op = defining_op(host)
-    if op is not None and op.name == "memref.dim" and is_constant(op.operands[1]):
-        return ("dim", op.operands[0], definer(op.operands[1]).attributes["value"].value)
-    return host
+    at = constant_int(op.operands[1]) if op is not None and op.name == "memref.dim" else None
+    return host if op is None or at is None else ("dim", op.operands[0], at)
 
 
 def _pointer_of(buffer: ir.Value) -> ir.Value:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
-from ragged_dialect._mlir import ir, memref
+from ragged_dialect._mlir import ir, memref, vector
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.expressions import affine_value
+from ragged_dialect.ir.match import bit_width
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -43,7 +42,7 @@ class Payload:
     ) -> list[Callable[[ir.Value], ir.Value]]:
         """Run at some points, storing the outs `stored`, where others have `known` elements; for every point and
         lane, in order, a function from a value of the payload to its value there."""
-        loaded = [self._loads(point, stored) for point in points]
+        loaded = [self.loads(point, stored) for point in points]
         for out, values in (known or {}).items():
             for operands in loaded:
                 operands[self.generic.n_inputs + out] = values
@@ -52,9 +51,7 @@ class Payload:
             found += self.values(point, operands)
         width = len(found) // len(points)
         for k, point in enumerate(points):
-            lanes = found[k * width : (k + 1) * width]
-            for out in stored:
-                self.store(out, point, [value(self.generic.yielded[out]) for value in lanes])
+            self.store_all(point, found[k * width : (k + 1) * width], stored)
         return found
 
     def values(self, point: Point, operands: list[list[ir.Value] | None]) -> list[Callable[[ir.Value], ir.Value]]:
@@ -70,14 +67,12 @@ class Payload:
         if not is_buffer(x):
             return [x]
         if self.vector is None or self.vector.loop not in self.generic.loops_of(k):
-            return [memref.load(x, self._indices(k, point))]
+            return [memref.load(x, self.generic.indices(k, point))]
         if k not in self.vector.operands:
-            return [memref.load(x, self._indices(k, at)) for at in self._lanes(point)]
+            return [memref.load(x, self.generic.indices(k, at)) for at in self._lanes(point)]
         type_ = ir.VectorType.get([self.vector.width], x.type.element_type)
-        whole = ir.Operation.create(
-            "vector.load", results=[type_], operands=[x, *self._indices(k, point)], attributes=self._alignment(type_)
-        ).results[0]
-        return [_extract(whole, lane) for lane in range(self.vector.width)]
+        whole = vector.load(type_, x, self.generic.indices(k, point), alignment=_alignment(type_))
+        return [vector.extract(whole, [], [lane]) for lane in range(self.vector.width)]
 
     def store(self, out: int, point: Point, values: list[ir.Value]) -> None:
         """Store the elements of an out at the lanes of a point."""
@@ -85,14 +80,19 @@ class Payload:
         x = self.generic.operands[k]
         if self.vector is not None and k in self.vector.operands:
             type_ = ir.VectorType.get([self.vector.width], x.type.element_type)
-            whole = ir.Operation.create("vector.from_elements", results=[type_], operands=values).results[0]
-            ir.Operation.create(
-                "vector.store", operands=[whole, x, *self._indices(k, point)], attributes=self._alignment(type_)
-            )
+            whole = vector.from_elements(type_, values)
+            vector.store(whole, x, self.generic.indices(k, point), alignment=_alignment(type_))
             return
         lanes = self._lanes(point) if len(values) > 1 else [point]
         for at, value in zip(lanes, values, strict=True):
-            memref.store(value, x, self._indices(k, at))
+            memref.store(value, x, self.generic.indices(k, at))
+
+    def store_all(
+        self, point: Point, lanes: list[Callable[[ir.Value], ir.Value]], stored: list[int] | None = None
+    ) -> None:
+        """Store some outs, or all, given what `values` gave for a point."""
+        for out in range(len(self.generic.outs)) if stored is None else stored:
+            self.store(out, point, [value(self.generic.yielded[out]) for value in lanes])
 
     def _lanes(self, point: Point) -> list[Point]:
         if self.vector is None:
@@ -100,22 +100,14 @@ class Payload:
         loop = self.vector.loop
         return [[*point[:loop], build.add(point[loop], lane), *point[loop + 1 :]] for lane in range(self.vector.width)]
 
-    @staticmethod
-    def _alignment(type_: ir.VectorType) -> dict[str, ir.Attribute]:
-        element: Any = type_.element_type
-        size = min(DEVICE.access_bytes, type_.shape[0] * element.width // 8)
-        return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
-
-    def _loads(self, point: Point, stored: list[int]) -> list[list[ir.Value] | None]:
+    def loads(self, point: Point, stored: list[int]) -> list[list[ir.Value] | None]:
+        """What `load` gives for the operands that are read, of the outs for those that are stored."""
         outs = {self.generic.n_inputs + out for out in stored}
         wanted = [
             self.generic.is_read(k) and (k < self.generic.n_inputs or k in outs)
             for k in range(len(self.generic.operands))
         ]
         return [self.load(k, point) if want else None for k, want in enumerate(wanted)]
-
-    def _indices(self, k: int, point: Point) -> list[ir.Value]:
-        return [build.value(affine_value(e, point)) for e in self.generic.maps[k].results]
 
     def _evaluate(self, point: Point, values: list[ir.Value | None]) -> Callable[[ir.Value], ir.Value]:
         known: ValueMap = {a: v for a, v in zip(self.generic.block.arguments, values, strict=True) if v is not None}
@@ -126,13 +118,8 @@ class Payload:
         return lambda value: known.get(value, value)
 
 
-def _extract(vector: ir.Value, lane: int) -> ir.Value:
-    return ir.Operation.create(
-        "vector.extract",
-        results=[vector.type.element_type],
-        operands=[vector],
-        attributes={"static_position": ir.DenseI64ArrayAttr.get([lane])},
-    ).results[0]
+def _alignment(type_: ir.VectorType) -> int:
+    return min(DEVICE.access_bytes, type_.shape[0] * bit_width(type_.element_type) // 8)
 
 
 def _copy(op: ir.Operation, known: dict[ir.Value, ir.Value], point: Point) -> None:

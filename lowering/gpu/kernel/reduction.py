@@ -15,10 +15,8 @@ from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
 from ragged_dialect.lowering.gpu.kernel.thread_loops import (
     ThreadLoops,
-    below,
     conjunction,
     guarded,
-    is_zero,
     with_index,
 )
 
@@ -74,7 +72,7 @@ class Reduction:
         loop, rest = parallel[0], parallel[1:]
         loops, count = self.loops, self.loops.step(parallel[0])
         if loops.fits(loop):
-            more = [] if loops.exact(loop) else [below(build.value(loops.at[loop]), loops.extents[loop])]
+            more = [] if loops.exact(loop) else [build.below(build.value(loops.at[loop]), loops.extents[loop])]
             self._nest(rest, with_index(point, loop, loops.at[loop]), conditions + more)
         elif not self.groups:
 
@@ -96,7 +94,8 @@ class Reduction:
 
         def body(base: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             i = build.add(base, self.loops.at[loop])
-            self._nest(rest, with_index(point, loop, i), [*conditions, below(build.value(i), self.loops.extents[loop])])
+            below = build.below(i, self.loops.extents[loop])
+            self._nest(rest, with_index(point, loop, i), [*conditions, below])
             if self.through_memory:
                 self.barriers.wait()
             return []
@@ -137,7 +136,7 @@ class Reduction:
         parts = [self._guarded_parts(point, conditions) for point in points]
         apply = [c.apply for c in self._owners()]
         whole = self.exchange.combine([v for own in parts for v in own], apply * len(points), self.groups)
-        first = [is_zero(self.loops.at[d]) for d in self.shared]
+        first = [build.equal(self.loops.at[d], 0) for d in self.shared]
         guarded(
             [*conditions, *first],
             lambda: finish([whole[k * len(apply) : (k + 1) * len(apply)] for k in range(len(points))]),

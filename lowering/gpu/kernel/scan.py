@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
@@ -14,7 +15,7 @@ from ragged_dialect.lowering.gpu.kernel.barriers import Access
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.shuffle import shuffle_up
 from ragged_dialect.lowering.gpu.kernel.slots import keep, load
-from ragged_dialect.lowering.gpu.kernel.thread_loops import below, guarded
+from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def emit_scan(scan: RunningSum, thread: ir.Value, exchange: Exchange) -> ir.Valu
         before, whole = _across(sums[-1], thread, totals, exchange)
         start = arith.addi(carried[0], before)
         for i, part in zip(places, sums, strict=True):
-            guarded([below(i, high)], lambda i=i, part=part: scan.store(i, arith.addi(start, part)))
+            guarded([build.below(i, high)], lambda i=i, part=part: scan.store(i, arith.addi(start, part)))
         barriers.wait()
         return [arith.addi(carried[0], whole)]
 
@@ -87,14 +88,11 @@ def emit_scan(scan: RunningSum, thread: ir.Value, exchange: Exchange) -> ir.Valu
 
 def _guarded(scan: RunningSum, i: ir.Value, high: ir.Value, type_: ir.Type) -> ir.Value:
     """The element at i, 0 past the end."""
-    return flow.choose(below(i, high), lambda: [scan.elements(i)], lambda: [build.constant(type_, 0)], [type_])[0]
+    return flow.choose(build.below(i, high), lambda: [scan.elements(i)], lambda: [build.constant(type_, 0)], [type_])[0]
 
 
 def _prefixes(elements: list[ir.Value]) -> list[ir.Value]:
-    sums = [elements[0]]
-    for element in elements[1:]:
-        sums.append(arith.addi(sums[-1], element))
-    return sums
+    return list(accumulate(elements, arith.addi))
 
 
 def _across(own: ir.Value, thread: ir.Value, totals: ir.Value, exchange: Exchange) -> tuple[ir.Value, ir.Value]:
@@ -105,7 +103,7 @@ def _across(own: ir.Value, thread: ir.Value, totals: ir.Value, exchange: Exchang
     upto = own
     for distance in (1, 2, 4, 8, 16):
         other = shuffle_up(upto, distance)
-        upto = arith.addi(upto, arith.select(below(lane, distance), zero, other))
+        upto = arith.addi(upto, arith.select(build.below(lane, distance), zero, other))
     last = build.equal(lane, DEVICE.warp - 1)
     guarded([last], lambda: keep(upto, totals, warp))
     exchange.barriers.wait()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, gpu, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import bit_width
@@ -27,25 +27,23 @@ def shuffle_up(value: ir.Value, distance: int) -> ir.Value:
 
 
 def _shuffle(value: ir.Value, distance: int, mode: str) -> ir.Value:
-    words = to_words(value)
-    moved: list[ir.Value] = [
-        ir.Operation.create(
-            "gpu.shuffle",
-            results=[_i32(), ir.IntegerType.get_signless(1)],
-            operands=[word, _constant(distance), _constant(DEVICE.warp)],
-            attributes={"mode": ir.Attribute.parse(f"#gpu<shuffle_mode {mode}>")},
-        ).results[0]
-        for word in words
-    ]
+    kind = ir.Attribute.parse(f"#gpu<shuffle_mode {mode}>")
+    moved = [gpu.shuffle(word, _constant(distance), _constant(DEVICE.warp), kind)[0] for word in to_words(value)]
     return from_words(moved, value.type)
+
+
+def bits_of(value: ir.Value) -> ir.Value:
+    """The bits of a scalar, as an integer."""
+    if isinstance(value.type, ir.IndexType):
+        return build.to_i64(value)
+    if isinstance(value.type, ir.IntegerType):
+        return value
+    return arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
 
 
 def to_words(value: ir.Value) -> list[ir.Value]:
     """A scalar as i32 words, low first."""
-    if isinstance(value.type, ir.IndexType):
-        value = build.to_i64(value)
-    if not isinstance(value.type, ir.IntegerType):
-        value = arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
+    value = bits_of(value)
     width = value.type.width
     if width < 32:
         return [arith.extui(_i32(), value)]

@@ -10,6 +10,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.match import bit_width
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES, byte_size, shared_size
+from ragged_dialect.lowering.gpu.kernel.shuffle import bits_of
 
 
 class Slots:
@@ -92,8 +93,5 @@ def _with_type(value: ir.Value, type_: ir.Type) -> ir.Value:
 
 def _to_bits(value: ir.Value) -> ir.Value:
     """The bits of a value, the lowest ones of an i64."""
-    if isinstance(value.type, ir.IndexType):
-        return build.to_i64(value)
-    if not isinstance(value.type, ir.IntegerType):
-        value = arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
-    return value if value.type == build.i64() else arith.extui(build.i64(), value)
+    bits = bits_of(value)
+    return bits if bits.type == build.i64() else arith.extui(build.i64(), bits)

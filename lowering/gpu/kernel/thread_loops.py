@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
@@ -13,22 +14,9 @@ from ragged_dialect.lowering.gpu.kernel.points import Point
 from ragged_dialect.lowering.gpu.kernel.thread_shape import ThreadShape
 
 
-def below(a: ir.Value, b: Mixed) -> ir.Value:
-    """Whether an index is below another, unsigned."""
-    return build.below(a, b)
-
-
-def is_zero(a: Mixed) -> ir.Value:
-    """Whether an index is 0."""
-    return build.equal(a, 0)
-
-
 def conjunction(conditions: list[ir.Value]) -> ir.Value:
     """All of some conditions, at least one."""
-    together = conditions[0]
-    for condition in conditions[1:]:
-        together = arith.andi(together, condition)
-    return together
+    return reduce(arith.andi, conditions)
 
 
 def guarded(conditions: list[ir.Value], body: Callable[[], None]) -> None:
@@ -67,7 +55,7 @@ class ThreadLoops:
 
     def active(self) -> list[ir.Value]:
         """Conditions for threads that take part: none when all do."""
-        return [below(self.thread, self.threads.used)] if self.threads.used < self.block else []
+        return [build.below(self.thread, self.threads.used)] if self.threads.used < self.block else []
 
     def fits(self, loop: int) -> bool:
         """Whether every iteration of a loop has a thread, at once."""
@@ -92,7 +80,7 @@ class ThreadLoops:
         loop, rest = order[0], order[1:]
         if self.fits(loop):
             inner = with_index(point, loop, self.at[loop])
-            conditions = [] if self.exact(loop) else [below(build.value(self.at[loop]), self.extents[loop])]
+            conditions = [] if self.exact(loop) else [build.below(build.value(self.at[loop]), self.extents[loop])]
             guarded(conditions, lambda: self._nest(rest, inner, leaf, unroll))
         elif unroll > 1 and all(self.exact(d) for d in rest) and self._is_long(loop, unroll):
             for d in rest:

@@ -8,7 +8,7 @@ from math import gcd
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.match import bit_width
-from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim
+from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim, starts_and_sizes
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
 _FAR = 1 << 30
@@ -103,10 +103,9 @@ def offset_multiple(view: ir.Value) -> int:
         return 1
     source = op.operands[0]
     strides, _ = source.type.get_strides_and_offset()
-    starts = iter(op.operands[1 + k] for k in range(list(op.attributes["operandSegmentSizes"])[1]))
     found = offset_multiple(source)
-    for start, stride in zip(op.attributes["static_offsets"], strides, strict=True):
-        times = multiple_of(next(starts)) if start == DYNAMIC else start
+    for start, stride in zip(starts_and_sizes(op)[0], strides, strict=True):
+        times = start if isinstance(start, int) else multiple_of(start)
         found = gcd(found, times * stride if stride != DYNAMIC else (0 if times == 0 else times))
     return found
 

@@ -232,14 +232,7 @@ def _forall_of_one(serial: bool) -> ir.Block:
 
 
 def _used_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
-    def inside(user: ir.Operation | None) -> bool:
-        while user is not None and user.name != "func.func":
-            if any(user == op for op in ops):
-                return True
-            user = user.parent
-        return False
-
-    return any(not inside(use.owner.operation) for use in value.uses)
+    return any(in_block(use.owner.operation, ops[0].block) not in ops for use in value.uses)
 
 
 def _walk_any(op: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> bool:

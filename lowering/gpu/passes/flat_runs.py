@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import apart, is_buffer, plain_dim, range_view, region, root
+from ragged_dialect.lowering.buffers import apart, extent_key, is_buffer, is_same, plain_dim, range_view, root
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
@@ -49,29 +48,6 @@ class Cut:
         return extent_key(self.generic.operands[k], dim)
 
 
-def extent_key(x: ir.Value, dim: int) -> Hashable:
-    """A number, a value, or a buffer and dim: equal keys are equal extents."""
-    if x.type.shape[dim] != DYNAMIC:
-        return x.type.shape[dim]
-    op = defining_op(x)
-    if op is not None and op.name == "memref.alloc":
-        place = sum(s == DYNAMIC for s in x.type.shape[:dim])
-        return _value_key(op.operands[place])
-    if op is not None and op.name == "memref.collapse_shape":
-        group = [k.value for k in op.attributes["reassociation"][dim]]
-        return tuple(extent_key(op.operands[0], k) for k in group)
-    return ("dim", x, dim)
-
-
-def _value_key(value: ir.Value) -> Hashable:
-    op = defining_op(value)
-    if op is not None and op.name == "memref.dim":
-        number = defining_op(op.operands[1])
-        if number is not None and number.name == "arith.constant":
-            return extent_key(op.operands[0], number.attributes["value"].value)
-    return value
-
-
 def joins(run: list[Cut], cut: Cut) -> bool:
     """Whether an op can follow a run tile by tile."""
     if cut.loop is None or any(c.loop is None for c in run) or cut.extent_key() != run[0].extent_key():
@@ -88,8 +64,7 @@ def _independent(a: Cut, b: Cut) -> bool:
             written = k >= a.generic.n_inputs or j >= b.generic.n_inputs
             if not written or not is_buffer(x) or not is_buffer(y) or apart(root(x), root(y)):
                 continue
-            alike = x == y or (region(x) is not None and region(x) == region(y))
-            if not alike or a.dim(k) != b.dim(j) or a.dim(k) < 0:
+            if not is_same(x, y) or a.dim(k) != b.dim(j) or a.dim(k) < 0:
                 return False
     written_by_a = {root(x) for x in a.generic.outs}
     return not (_gathered(b) & written_by_a or _gathered(a) & {root(y) for y in b.generic.outs})
@@ -185,8 +160,6 @@ def _shift_index(op: ir.Operation, loop: int | None, low: Mixed) -> None:
     for index in find_ops(op, "linalg.index"):
         if index.attributes["dim"].value != loop:
             continue
-        following = list(index.block.operations)
-        place = next(k for k, o in enumerate(following) if o.operation == index)
-        with ir.InsertionPoint(following[place + 1]), index.location:
+        with ir.InsertionPoint.after(index), index.location:
             shifted = arith.addi(index.results[0], build.value(low))
         index.results[0].replace_all_uses_except(shifted, shifted.owner.operation)

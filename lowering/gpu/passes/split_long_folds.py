@@ -16,7 +16,6 @@ from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent, root
 from ragged_dialect.lowering.folds import Fold
 from ragged_dialect.lowering.forall_bounds import forall_over
-from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     LONG,
     TILE,
@@ -138,7 +137,7 @@ def _part(
     parts: ir.Value,
 ) -> None:
     """What a tile makes of a loop, if that has so many; `outside` has the values that the loop needs."""
-    with flow.when(below(tile, tiles.count)):
+    with flow.when(build.below(tile, tiles.count)):
         known = {x: build.value(found) for x, found in outside.items()}
         part = with_bounds(loop, tiles.bounds(tile), fold.neutral(loop.results[0].type), known)
         flow.mark_fold(part, fold.kind, few=True)

@@ -14,7 +14,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import defining_op, enclosing
+from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import is_outside, outermost
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.forall_bounds import counts_of
@@ -132,15 +132,15 @@ def is_known(x: ir.Value, forall: ir.Operation) -> bool:
 
 def is_number(x: ir.Value) -> bool:
     """Whether an index is a constant, of 0 or more."""
-    op = defining_op(x)
-    return op is not None and op.name == "arith.constant" and op.attributes["value"].value >= 0
+    number = constant_int(x)
+    return number is not None and number >= 0
 
 
 def on_host(x: ir.Value, forall: ir.Operation) -> Mixed:
     """The value, computed before the forall."""
-    op = defining_op(x)
-    if isinstance(x.type, ir.IndexType) and op is not None and op.name == "arith.constant":
-        return op.attributes["value"].value
+    op, number = defining_op(x), constant_int(x)
+    if isinstance(x.type, ir.IndexType) and number is not None:
+        return number
     if op is None or is_outside(x, forall):
         return x
     operands = {y: on_host(y, forall) for y in op.operands}

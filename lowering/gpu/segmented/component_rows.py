@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.ir.match import constant_int, definer, defining_op
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, region, root, starts_and_sizes
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer, region, root, starts_and_sizes
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
 _ADDRESSING = VIEWS | {"memref.load", "memref.dim"}
@@ -105,7 +105,7 @@ class RowMatcher:
         after = defining_op(second[1])
         if first[1] != self.body.arguments[0] or after is None or after.name != "arith.addi":
             return False
-        steps = [x for x in after.operands if is_constant(x) and definer(x).attributes["value"].value == 1]
+        steps = [x for x in after.operands if constant_int(x) == 1]
         return first[1] in list(after.operands) and len(steps) == 1
 
     def extent(self, loop: int) -> Mixed | None:

@@ -11,7 +11,6 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.points import Point
-from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
 from ragged_dialect.lowering.gpu.kernel.vector_access import VectorAccess, access_of, vector_access, wide_access
 
@@ -108,4 +107,4 @@ class Lanes:
         point[self.order[0]] = rest
         point[self.order[-1]] = build.mul(point[self.order[-1]], self.width)
         exact = isinstance(total, int) and total > 0 and total % self.lanes == 0
-        return point, [] if exact else [below(at, total)]
+        return point, [] if exact else [build.below(at, total)]

@@ -6,7 +6,6 @@ between these, so that long, short and empty components cost what their rows cos
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial, reduce
 
@@ -23,7 +22,7 @@ from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
-from ragged_dialect.lowering.gpu.kernel.thread_loops import below, guarded, with_index
+from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded, with_index
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, captured
 from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
@@ -69,7 +68,7 @@ class _MapKernel:
         with ir.InsertionPoint(kernel.end):
             used = captured(found, [row_map.op], [found.low, found.high, *row_map.extents.values()])
             self.code = ComponentCode(found, {x: kernel.value(x, self.forall) for x in used})
-            extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in row_map.extents.items()}
+            extents = {d: kernel.number(n) for d, n in row_map.extents.items()}
             with self.code.placed(row_map.op, build.value(0)) as placed:
                 self.lanes = Lanes.of(placed, row_map.loop, extents, kernel.threads, wide_rows=False)
             self.unroll = min(unroll, max(1, DEVICE.registers // DEVICE.resident // self._registers()))
@@ -90,14 +89,11 @@ class _MapKernel:
             if asked is not None:
                 steps = max(1, asked // (self.lanes.elements * self.unroll))
             size = build.mul(steps, step)
-            grid = build.mul(build.divide(build.sub(build.add(stored, size), 1), size), chunks)
+            grid = build.mul(build.ceildiv(stored, size), chunks)
             (count,) = counts_of(self.forall)
         with ir.InsertionPoint(self.kernel.end):
-            self._tile(self._inside(count), self._inside(size), self._inside(chunks))
+            self._tile(*map(self.kernel.number, (count, size, chunks)))
         self.kernel.close(grid, self.forall)
-
-    def _inside(self, x: Mixed) -> Mixed:
-        return x if isinstance(x, int) else self.kernel.scalar(x)
 
     def _tile(self, count: Mixed, size: Mixed, chunks: Mixed) -> None:
         """`size` rows per tile, `chunks` blocks for the features of a tile."""
@@ -107,7 +103,7 @@ class _MapKernel:
         group = arith.divui(thread, lanes)
         point, conditions = self.lanes.position(arith.remui(thread, lanes), chunk)
         if self.lanes.lanes * self.lanes.groups < self.kernel.threads:
-            conditions.append(below(group, self.lanes.groups))
+            conditions.append(build.below(group, self.lanes.groups))
         components = build.value(count)
         first = build.add(self.code.low(build.value(0)), build.mul(tile, size))
         last = build.sub(build.minimum(build.add(first, size), self.code.low(components)), 1)
@@ -144,20 +140,7 @@ class _MapKernel:
         with ExitStack() as stack:
             placed = [stack.enter_context(self.code.placed(self.row_map.op, component)) for component in components]
             payloads = [Payload(generic, self.lanes.vector) for generic in placed]
-            loaded = [_loads(payload, point) for payload, point in zip(payloads, points, strict=True)]
+            loaded = [payload.loads(point, []) for payload, point in zip(payloads, points, strict=True)]
             found = [p.values(point, x) for p, point, x in zip(payloads, points, loaded, strict=True)]
             for payload, point, values, condition in zip(payloads, points, found, inside, strict=True):
-                guarded([] if condition is None else [condition], partial(_store, payload, point, values))
-
-
-def _store(payload: Payload, point: Point, values: list[Callable[[ir.Value], ir.Value]]) -> None:
-    for out, made in enumerate(payload.generic.yielded):
-        payload.store(out, point, [value(made) for value in values])
-
-
-def _loads(payload: Payload, point: Point) -> list[list[ir.Value] | None]:
-    generic = payload.generic
-    return [
-        payload.load(k, point) if k < generic.n_inputs and generic.is_read(k) else None
-        for k in range(len(generic.operands))
-    ]
+                guarded([] if condition is None else [condition], partial(payload.store_all, point, values))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import loop_of
-from ragged_dialect.lowering.buffers import is_buffer, region, root
+from ragged_dialect.lowering.buffers import is_buffer, is_same, root
 from ragged_dialect.lowering.gpu.kernel.fills import foldable_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.segmented.component_rows import (
@@ -128,7 +128,7 @@ def _pairs(generic: GenericOp, k: int, reduction: RowReduction) -> list[tuple[in
         if root(made.generic.operands[n]) == root(x)
     )
     view = made.generic.operands[out]
-    if x != view and (region(x) is None or region(x) != region(view) or x.type.shape != view.type.shape):
+    if not is_same(x, view) or x.type.shape != view.type.shape:
         return None
     results = list(zip(generic.maps[k].results, made.generic.maps[out].results, strict=True))
     if not all(isinstance(e, ir.AffineDimExpr) for e, _ in results):

@@ -28,7 +28,6 @@ from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES, byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
-from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 from ragged_dialect.lowering.gpu.segmented import map_kernels
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, PlacedReduction, captured
 from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
@@ -137,7 +136,7 @@ class _Balanced:
         return ComponentCode(self.found, {x: kernel.value(x, self.forall) for x in used})
 
     def _lanes(self, kernel: Kernel, code: ComponentCode) -> Lanes:
-        extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in self.reduction.extents.items()}
+        extents = {d: kernel.number(n) for d, n in self.reduction.extents.items()}
         with code.placed(self.reduction.op, build.value(0)) as placed:
             lanes = Lanes.of(placed, self.reduction.loop, extents, self.threads, wide_rows=True)
         fits = _has_room(_accumulated(self.reduction, lanes.width), self.threads)
@@ -150,8 +149,8 @@ class _Balanced:
         size = self._asked(lanes, most)
         if size is None:
             least = DEVICE.thread_items * lanes.rows
-            size = build.maximum(least, build.minimum(_ceildiv(items, lanes.groups * TILES), most))
-        tiles = _ceildiv(items, build.mul(size, lanes.groups))
+            size = build.maximum(least, build.minimum(build.ceildiv(items, lanes.groups * TILES), most))
+        tiles = build.ceildiv(items, build.mul(size, lanes.groups))
         carries = [self._scratch(tiles, out) for out in range(len(GenericOp(self.reduction.op).outs))]
         starts = memory.room([tiles], build.i64())
         return _Plan(count, items, tiles, size, lanes.chunks(self.reduction.extents), starts, carries)
@@ -178,14 +177,15 @@ class _Balanced:
     ) -> None:
         carries = [kernel.value(x, self.forall) for x in plan.carries]
         starts = kernel.value(plan.starts, self.forall)
-        count, total, size, chunks = (_inside(kernel, x) for x in (plan.count, plan.items, plan.size, plan.chunks))
+        numbers = (plan.count, plan.items, plan.size, plan.chunks)
+        count, total, size, chunks = (build.value(kernel.number(x)) for x in numbers)
         thread, block = builder.hardware_id("gpu.thread_id"), builder.hardware_id("gpu.block_id")
         one = isinstance(plan.chunks, int) and plan.chunks == 1
         tile, chunk = (block, 0) if one else (arith.divui(block, chunks), arith.remui(block, chunks))
         group = arith.divui(thread, build.value(lanes.lanes))
         point, conditions = lanes.position(arith.remui(thread, build.value(lanes.lanes)), chunk)
         if lanes.lanes * lanes.groups < self.threads:
-            conditions.append(below(group, lanes.groups))
+            conditions.append(build.below(group, lanes.groups))
         first = arith.muli(tile, arith.muli(size, build.value(lanes.groups)))
         walk = RowWalk(code, self.reduction, lanes, point, storage, self._batch(lanes, unroll))
         exchange = Exchange(kernel, thread, Barriers(self.threads))
@@ -263,11 +263,3 @@ def _resident(accumulated: int) -> int:
 def _has_room(accumulated: int, threads: int) -> bool:
     """Whether all threads of a block can keep some bytes each, and a slot of any type beside them."""
     return threads * (accumulated + VALUE_BYTES) <= DEVICE.shared_bytes
-
-
-def _ceildiv(a: Mixed, b: Mixed) -> Mixed:
-    return build.divide(build.sub(build.add(a, b), 1), b)
-
-
-def _inside(kernel: Kernel, x: Mixed) -> ir.Value:
-    return build.value(x if isinstance(x, int) else kernel.scalar(x))

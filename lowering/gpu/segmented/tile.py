@@ -8,12 +8,11 @@ from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.expressions import affine_value
 from ragged_dialect.lowering.exact_sums import loop_with_sums
 from ragged_dialect.lowering.gpu.kernel.combiner import sums_of
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.slots import keep, load
-from ragged_dialect.lowering.gpu.kernel.thread_loops import conjunction, guarded, is_zero
+from ragged_dialect.lowering.gpu.kernel.thread_loops import conjunction, guarded
 from ragged_dialect.lowering.gpu.segmented.merge_path import MergedItems
 from ragged_dialect.lowering.gpu.segmented.row_walk import Piece, RowWalk, State
 
@@ -57,7 +56,7 @@ class Tile:
         place, groups = self.place, self.walk.lanes.groups
         lane = arith.remui(place.thread, build.value(DEVICE.warp))
         low, high = self.items.ended_by_warp([place.item(0), place.item(groups)], lane)
-        guarded([is_zero(place.number)], lambda: memref.store(build.to_i64(low), starts, [place.tile]))
+        guarded([build.equal(place.number, 0)], lambda: memref.store(build.to_i64(low), starts, [place.tile]))
         begin, end = place.item(place.group), place.item(arith.addi(place.group, build.value(1)))
         component, last = self.items.ended([begin, end], low, high)
         piece = Piece(self.items.row(begin, component), component, self.items.row(end, last), last)
@@ -116,7 +115,7 @@ class Tile:
         if lanes.groups > 1:
             self.exchange.barriers.wait()
             parts = self.exchange.combine(parts, [c.apply for c in owners], [(lanes.lanes, lanes.groups)])
-        guarded([is_zero(self.place.group), *self.conditions], lambda: self._store(parts, carries))
+        guarded([build.equal(self.place.group, 0), *self.conditions], lambda: self._store(parts, carries))
 
     def _store(self, parts: State, carries: list[ir.Value]) -> None:
         generic, width = self.walk.original.generic, self.walk.lanes.width
@@ -126,5 +125,4 @@ class Tile:
                 if self.walk.lanes.order:
                     loop = self.walk.lanes.order[-1]
                     point[loop] = build.add(point[loop], lane)
-                indices = [build.value(affine_value(e, point)) for e in generic.maps[generic.n_inputs + out].results]
-                memref.store(part, buffer, [self.place.tile, *indices])
+                memref.store(part, buffer, [self.place.tile, *generic.indices(generic.n_inputs + out, point)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
-from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 from ragged_dialect.lowering.search import Ends, more
 
 
@@ -22,7 +21,7 @@ def ended_by_warp(end: Ends, count: ir.Value, places: list[ir.Value], lane: ir.V
         for low, place in zip(lows, places, strict=True):
             component: ir.Value = arith.addi(low, at)
             before = build.less(end(build.minimum(component, last)), place)
-            lanes = _votes(arith.andi(before, below(component, count)))
+            lanes = _votes(arith.andi(before, build.below(component, count)))
             found.append(arith.addi(low, arith.muli(lanes, step)))
         return [arith.subi(step, build.value(1)), *found]
 

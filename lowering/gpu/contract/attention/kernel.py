@@ -171,7 +171,7 @@ class AttentionKernel(ABC):
             outs, rest = written(call, self.results), [x for x in call.op.operands if x not in call.written]
             used = captured(found, [], [*rest, *outs])
             code = BodyCode(found, {x: kernel.value(x, found.forall) for x in used})
-            heads, count = (x if isinstance(x, int) else kernel.scalar(x) for x in (heads, count))
+            heads, count = map(kernel.number, (heads, count))
             self.own, self.others, self.saved, self.written = (
                 [code.value(x, {}) for x in buffers] for buffers in (call.own, call.others, call.saved, outs)
             )
