@@ -10,7 +10,7 @@ from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.making import own_axis, own_starts
+from ragged_dialect.lowering.making import own_axis
 from ragged_dialect.lowering.parts import Parts, Range
 from ragged_dialect.lowering.runs import fill_runs
 from ragged_dialect.lowering.views import positions
@@ -134,7 +134,7 @@ class _Empty:
             if letter == "r":
                 self.made.vectors["offsets", dim] = offsets
             else:
-                self.made.vectors["starts", dim] = own_starts(offsets)
+                self.made.vectors["starts", dim] = vectors.but_last(offsets)
                 self.made.vectors["lengths", dim] = lengths
                 self.made.windows[dim] = offsets
         assert offsets is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir import shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED
@@ -46,16 +46,11 @@ def own_axis(
             new["offsets", dim] = offsets
         else:
             new["lengths", dim] = lengths
-            new["starts", dim] = ctx.memo((*key, "starts"), lambda offsets=offsets: own_starts(offsets))
+            new["starts", dim] = ctx.memo((*key, "starts"), lambda offsets=offsets: vectors.but_last(offsets))
             windows[dim] = offsets
     assert offsets is not None
     last = offsets
     return ctx.memo(("load last", last), lambda: vectors.last(last))
-
-
-def own_starts(offsets: ir.Value) -> ir.Value:
-    """The starts of contiguous components."""
-    return vectors.section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
 
 
 def _stored_lengths(like: Parts, axis: int, at: int, dim: int) -> ir.Value:

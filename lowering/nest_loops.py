@@ -27,11 +27,7 @@ def collapse(nest: Nest) -> None:
 
 
 def _collapse_pair(nest: Nest, a: int, b: int) -> bool:
-    if nest.kinds[a] != nest.kinds[b] or {a, b} & (nest.index_loops | nest.backwards):
-        return False
-    rules = {_pair_rule(operand, a, b) for operand in nest.operands}
-    rules.discard("unused")
-    if len(rules) != 1 or not rules <= _COLLAPSIBLE:
+    if {a, b} & (nest.index_loops | nest.backwards) or not _nested_alike(nest, a, b):
         return False
     for operand in nest.operands:
         if operand.uses(a):
@@ -41,6 +37,12 @@ def _collapse_pair(nest: Nest, a: int, b: int) -> bool:
             del operand.loops[dim + 1], operand.exprs[dim + 1]
     del nest.kinds[b]
     return True
+
+
+def _nested_alike(nest: Nest, a: int, b: int) -> bool:
+    """Whether two loops are of one kind, and every operand nests them alike."""
+    rules = {_pair_rule(operand, a, b) for operand in nest.operands} - {"unused"}
+    return nest.kinds[a] == nest.kinds[b] and len(rules) == 1 and rules <= _COLLAPSIBLE
 
 
 def _pair_rule(operand: Operand, a: int, b: int) -> str:
@@ -167,12 +169,7 @@ def _same_components(forall: OpenForall, nest: Nest) -> list[int] | None:
 
 def _can_collapse(nest: Nest) -> bool:
     """Whether the nest would run flat on its own, which needs no forall."""
-    pairs = [(a, b) for a in nest.kinds for b in nest.kinds if a != b]
-    for a, b in pairs:
-        rules = {_pair_rule(operand, a, b) for operand in nest.operands} - {"unused"}
-        if len(rules) == 1 and rules <= _COLLAPSIBLE and nest.kinds[a] == nest.kinds[b]:
-            return True
-    return False
+    return any(_nested_alike(nest, a, b) for a in nest.kinds for b in nest.kinds if a != b)
 
 
 def _reduces_rows(nest: Nest, most: int) -> bool:

@@ -92,5 +92,4 @@ def element_starts(parts: Parts, dim: int) -> ir.Value:
     """Stored starts of a ragged level by parent position."""
     if parts.layout.letter(dim) == "w":
         return parts.vectors["starts", dim]
-    offsets = parts.vectors["offsets", dim]
-    return vectors.section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
+    return vectors.but_last(parts.vectors["offsets", dim])

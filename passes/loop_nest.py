@@ -14,7 +14,8 @@ from typing import Any
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import generic, indexing_maps
-from ragged_dialect.ir.match import attribute_names, loop_of
+from ragged_dialect.ir.clone import copy_attributes
+from ragged_dialect.ir.match import loop_of
 from ragged_dialect.iteration import LINALG_OPS, analyze, is_elementwise, output_count
 from ragged_dialect.types import is_tensor, shape_of
 
@@ -130,13 +131,9 @@ def _of_elementwise(op: ir.Operation) -> FusedNest | None:
         op.name,
         (op.results[0].type.element_type,),
         tuple(("in", k) for k in range(len(inputs))),
-        _attributes(op),
+        copy_attributes(op),
     )
     return FusedNest(("parallel",) * rank, inputs, (), (step,), (("step", 0),), (op,), tuple(op.results))
-
-
-def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in attribute_names(op)}
 
 
 def _of_linalg(op: ir.Operation) -> FusedNest | None:
@@ -171,7 +168,7 @@ def _read_body(block: ir.Block, inputs: int) -> tuple[tuple[Step, ...], tuple[Re
             return None
         refs[op.results[0]] = ("step", len(steps))
         loop = op.attributes["dim"].value if op.name == "linalg.index" else None
-        steps.append(Step(op.name, (op.results[0].type,), operands, _attributes(op), loop))
+        steps.append(Step(op.name, (op.results[0].type,), operands, copy_attributes(op), loop))
     return None
 
 

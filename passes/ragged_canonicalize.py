@@ -10,7 +10,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.generic import generic
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.iteration import MAPPING, is_elementwise, share_mapping
+from ragged_dialect.iteration import MAPPING, is_elementwise, share_mapping, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import patterns
 from ragged_dialect.passes.rewriting import run_patterns, walk
@@ -109,11 +109,7 @@ def _is_foldable(op: ir.Operation) -> bool:
     result = op.results[0].type
     if not is_ragged(result) or None in shape_of(result).shape:
         return False
-    return any(is_ragged(v.type) for v in op.operands) and not _picks_whole(op)
-
-
-def _picks_whole(op: ir.Operation) -> bool:
-    return op.name == "arith.select" and not is_tensor(op.operands[0].type)
+    return any(is_ragged(v.type) for v in op.operands) and not whole_value(op)
 
 
 def _generalize(op: ir.Operation) -> None:

@@ -238,13 +238,7 @@ class Adjoint:
         like, shown = self.likes[number], _loops(over)
         place = Place(without_gaps(like.value))
         terms = self._swapped(self._of_element(number), over)
-        whole = Access(empty_like(terms, build.i64()), ir.AffineMap.get_identity(len(shown)))
-
-        def position(_: list[ir.Value]) -> ir.Value:
-            return build.to_i64(place.of([loop_index(shown.index(loop)) for loop in _loops(like)]))
-
-        positions = mapped([Access(terms, whole.map)], whole, ["parallel"] * len(shown), position)
-        return added(flat(storage_of(terms)), flat(storage_of(positions)), like.value)
+        return _added_at(terms, place, lambda: [loop_index(shown.index(loop)) for loop in _loops(like)], like.value)
 
     def _levels(self, use: Use) -> list[int]:
         """The loops of the levels of an axis, down to a ragged one."""
@@ -294,13 +288,11 @@ class Adjoint:
             return _expanded(made, like, kept)
         place = Place(without_gaps(like.value))
 
-        def position(_: list[ir.Value]) -> ir.Value:
+        def indices() -> list[ir.Value]:
             point = [loop_index(loops.index(k)) if k in loops else 0 for k in range(self.rank)]
-            return build.to_i64(place.of([build.value(affine_value(expr, point)) for expr in exprs]))
+            return [build.value(affine_value(expr, point)) for expr in exprs]
 
-        whole = Access(empty_like(made, build.i64()), ir.AffineMap.get_identity(len(loops)))
-        positions = mapped([Access(made, whole.map)], whole, ["parallel"] * len(loops), position)
-        return added(flat(storage_of(made)), flat(storage_of(positions)), like.value)
+        return _added_at(made, place, indices, like.value)
 
     def _extent(self, loop: int) -> build.Mixed:
         """How far all dense dims go that a loop indexes."""
@@ -355,6 +347,14 @@ def _permuted(x: ir.Value, order: list[int], like: ir.Value) -> ir.Value:
     source = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(order.index(d)) for d in range(rank)])
     access = Access(empty_like(like), ir.AffineMap.get_identity(rank))
     return mapped([Access(x, source)], access, ["parallel"] * rank, lambda e: e[0])
+
+
+def _added_at(terms: ir.Value, place: Place, indices: Callable[[], list[ir.Value]], like: ir.Value) -> ir.Value:
+    """Terms added up where some indices, which are made in a body over them, are in a tensor."""
+    whole = Access(empty_like(terms, build.i64()), ir.AffineMap.get_identity(terms.type.rank))
+    kinds = ["parallel"] * terms.type.rank
+    positions = mapped([Access(terms, whole.map)], whole, kinds, lambda _: build.to_i64(place.of(indices())))
+    return added(flat(storage_of(terms)), flat(storage_of(positions)), like)
 
 
 def _expanded(x: ir.Value, like: Access, kept: Sequence[int]) -> ir.Value:

@@ -82,7 +82,7 @@ def _of_storage(ctx: Tangents, x: ir.Value) -> ir.Value | None:
     return made if "w" in shape_of(op.results[0].type).layout.axes[axis] and not copies else None
 
 
-@transposes(AssumeOp, AnnotateOp, GuardOp)
+@transposes(AssumeOp, AnnotateOp, GuardOp, CompactOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.x, fitted(cotangent, ctx.like(op.x)))
 
@@ -128,11 +128,6 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
         ctx.add(values, windows_added(cotangent, clone(op.operation, {values: like}).result, like))
     else:
         ctx.add(values, shapes.cast(storage_of(cotangent), like.type))
-
-
-@transposes(CompactOp)
-def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
-    ctx.add(op.x, fitted(cotangent, ctx.like(op.x)))
 
 
 @transposes(AllToAllOp, AllToAllWaitOp)

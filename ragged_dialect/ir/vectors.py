@@ -44,6 +44,11 @@ def last(offsets: ir.Value) -> ir.Value:
     return shapes.load(offsets, build.sub(shapes.dim(offsets, 0), 1))
 
 
+def but_last(offsets: ir.Value) -> ir.Value:
+    """All entries of an offsets vector but the last one: starts."""
+    return section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
+
+
 def differences(offsets: ir.Value) -> ir.Value:
     """Lengths of offsets."""
     size = build.sub(shapes.dim(offsets, 0), 1)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ragged_dialect.ops.attention import Keys
-from ragged_dialect.reference.axis import groups_at
+from ragged_dialect.reference.axis import flatten
 from ragged_dialect.reference.value import Array, RaggedValue
 
 
@@ -134,7 +134,7 @@ def _like(x: RaggedValue, values: Array) -> RaggedValue:
 
 
 def _components(x: RaggedValue) -> list[list[int]]:
-    return groups_at(x.axes[0].expand(), 1)
+    return flatten(x.axes[0].expand(), 1)
 
 
 def _seen(visible: Keys, query: int, queries: int, keys: int) -> list[int]:

@@ -69,7 +69,7 @@ class Axis:
     def groups(self, place: int) -> list[Group]:
         """All stored groups of a level; for a tile level the parts of the level above."""
         forest, depth = self.locate(place)
-        return groups_at(self.forests[forest], depth)
+        return flatten(self.forests[forest], depth)
 
     def rewrite(self, place: int, change: Callable[[int, Group], Node]) -> tuple[Group, ...]:
         """The forests with `change(number, group)` for every group of a level."""
@@ -171,11 +171,6 @@ class Axis:
         return replace(self, forests=self.forests[: 1 + self.letters[: self.body - 1].count("w")])
 
 
-def groups_at(node: Group, depth: int) -> list[Group]:
-    """All nodes at a depth, in order."""
-    return [node] if depth == 0 else [g for child in node for g in groups_at(child, depth - 1)]
-
-
 def map_at(node: Node, depth: int, change: Callable[[int, Node], Node], numbers: Iterable[int]) -> Node:
     """The tree with `change(number, node)` for every node at a depth."""
     counter = iter(numbers)
@@ -189,8 +184,8 @@ def map_at(node: Node, depth: int, change: Callable[[int, Node], Node], numbers:
     return walk(node, depth)
 
 
-def flatten(node: Node, depth: int) -> Group:
-    """The leaves `depth` levels below a node, in order."""
+def flatten(node: Node, depth: int) -> list[Node]:
+    """What is `depth` levels below a node, leaves or groups, in order."""
     return [node] if depth == 0 else [leaf for child in node for leaf in flatten(child, depth - 1)]
 
 

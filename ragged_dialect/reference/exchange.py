@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ragged_dialect.ranks.group import current
-from ragged_dialect.reference.axis import flatten, groups_at, prefix_sums
+from ragged_dialect.reference.axis import flatten, prefix_sums
 from ragged_dialect.reference.value import Array, Datum, RaggedValue
 
 
@@ -16,7 +16,7 @@ def all_to_all(x: RaggedValue) -> Datum:
     vectors: list[list[int]] = []
     for level, letter in enumerate(axis.letters[1:], 1):
         if letter == "r":
-            own = [[len(part) for part in groups_at(block, level - 1)] for block in blocks]
+            own = [[len(part) for part in flatten(block, level - 1)] for block in blocks]
             lengths, _ = group.rows(np.array(flatten(own, 2), np.int64), [len(part) for part in own])
             vectors.append(prefix_sums(lengths.tolist()))
     places = [flatten(block, deep) if deep else [block] for block in blocks]

@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 
-from ragged_dialect.reference.axis import Axis, Group, Node, groups_at, prefix_sums
+from ragged_dialect.reference.axis import Axis, Group, Node, flatten, prefix_sums
 from ragged_dialect.reference.building import build
 from ragged_dialect.reference.scalars import COMBINERS, NEUTRAL, Data
 from ragged_dialect.reference.value import Array, RaggedValue
@@ -156,7 +156,7 @@ def _wide(dtype: np.dtype) -> np.dtype:
 def reduce_across(x: RaggedValue, extent: int, dim: int, kind: str) -> Value:
     """`ragged.reduce_across`: row i combines row i of every component that has one."""
     axis, _ = x.locate(dim)
-    groups = groups_at(x.axes[axis].expand(), len(x.axes[axis].letters) - 1)
+    groups = flatten(x.axes[axis].expand(), len(x.axes[axis].letters) - 1)
     rest = [k for k in range(len(x.axes)) if k != axis]
     others = RaggedValue(x.shape, x.values, tuple(Axis.plain(a.size) if k == axis else a for k, a in enumerate(x.axes)))
     values = others.gather()
@@ -216,7 +216,7 @@ def logical_groups(x: RaggedValue, dim: int) -> list[Group]:
     """The components of a level, one per index tuple of the levels above: below windows each as
     often as the windows hold it."""
     axis, place = x.locate(dim)
-    return groups_at(x.axes[axis].expand(), place)
+    return flatten(x.axes[axis].expand(), place)
 
 
 def lengths(x: RaggedValue, dim: int) -> list[int]:

@@ -125,7 +125,7 @@ def _scatter_add(program: Program, op: ir.Operation) -> Run:
     return pure(lambda terms, positions, count: making.scatter_add(terms, positions, int(count)))
 
 
-@handler("ragged.all_to_all")
+@handler("ragged.all_to_all", "ragged.all_to_all_wait")
 def _all_to_all(program: Program, op: ir.Operation) -> Run:
     return lambda env, operands: [exchange.all_to_all(RaggedValue.of(operands[0]))]
 
@@ -133,11 +133,6 @@ def _all_to_all(program: Program, op: ir.Operation) -> Run:
 @handler("ragged.all_to_all_start")
 def _all_to_all_start(program: Program, op: ir.Operation) -> Run:
     return lambda env, operands: [np.int64(0)]  # waits have one order on all ranks too
-
-
-@handler("ragged.all_to_all_wait")
-def _all_to_all_wait(program: Program, op: ir.Operation) -> Run:
-    return lambda env, operands: [exchange.all_to_all(RaggedValue.of(operands[0]))]
 
 
 @handler("ragged.scan")

@@ -13,6 +13,7 @@ from ragged_dialect.asm.diagnostics import ParseError
 from ragged_dialect.asm.files import read_file, reason
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.ir.functions import name_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.transform.actions import report
 from ragged_dialect.transform.dialect import check_scopes
@@ -93,13 +94,9 @@ class RaggedTransformInterpreter(RaggedPass):
 
     def _entry(self, op: ir.Operation, script: ir.Module) -> ir.Operation:
         for found in script.body.operations:
-            if found.operation.name == "transform.named_sequence" and _symbol(found.operation) == self.entry_point:
+            if found.operation.name == "transform.named_sequence" and name_of(found.operation) == self.entry_point:
                 return found.operation
         raise PassFailure(op, f"expected a sequence '{self.entry_point}', got none")
-
-
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
 
 
 def _emit_again(message: str) -> None:

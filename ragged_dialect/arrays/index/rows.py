@@ -22,10 +22,9 @@ from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import dense_type
 
 
-def with_axis(x: Tensor, number: int, axis: Axis, storage: ir.Value | None = None) -> Tensor:
-    """The tensor with another axis, and perhaps other values."""
-    axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
-    return x.trace.assembled(x.storage if storage is None else storage, axes, x.dtype)
+def with_axis(x: Tensor, number: int, axis: Axis) -> Tensor:
+    """The tensor with another axis."""
+    return x.trace.assembled(x.storage, [*x.axes[:number], axis, *x.axes[number + 1 :]], x.dtype)
 
 
 def ragged_level(x: Tensor, dim: int) -> tuple[int, int, NestedAxis]:

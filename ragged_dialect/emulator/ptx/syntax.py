@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ragged_dialect.emulator.ir_text import split_list
 from ragged_dialect.emulator.ptx.names import Names
 from ragged_dialect.emulator.ptx.types import TYPES
 from ragged_dialect.errors import EmulatorError
@@ -309,11 +310,4 @@ def _initial(text: str, element: int, size: int) -> bytes:
 
 def _operands(text: str) -> tuple[str, ...]:
     """Operands at top-level commas: `{%r1, %r2}` and `[%rd1+8]` are one each."""
-    parts, depth, start = list[str](), 0, 0
-    for position, character in enumerate(text):
-        depth += (character in "{[(") - (character in "}])")
-        if character == "," and depth == 0:
-            parts.append(text[start:position].strip())
-            start = position + 1
-    last = text[start:].strip()
-    return tuple([*parts, last] if last else parts)
+    return tuple(split_list(text))
