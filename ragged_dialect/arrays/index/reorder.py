@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ragged_dialect import builders, generic
-from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.index.rows import (
     component_lengths,
@@ -14,18 +14,16 @@ from ragged_dialect.arrays.index.rows import (
     explicit_extents,
     from_ends,
     ragged_level,
+    take_blocks,
     take_rows,
     with_axis,
 )
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis, shape_of
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.arrays.tracing.wrap import contiguous
-from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.types import dense_type
 
 Index: TypeAlias = "Callable[[ir.Value, ir.Value], ir.Value]"
 """Index k of component p, an i64."""
@@ -127,27 +125,8 @@ def pick_each(x: Tensor, dim: int, index: Index, count: Mixed, extent: int | Non
 def _matrices(x: Tensor, dim: int, rows: ir.Value, count: Mixed, extent: int | None) -> Tensor:
     """Storage rows `rows`, `count` for every component of an innermost ragged dim: a copy."""
     number, level = x.place(dim)
-    heads = _axes_above(x, number, level)
-    sizes = x.storage_sizes()
-    sizes[number : number + 1] = [*(size for _, size in heads), count]
-    axes = [*x.axes[:number], *(a for a, _ in heads), PlainAxis(extent), *x.axes[number + 1 :]]
-    static = shape_of(axes).storage_shape()
-    element, last = element_type(x.dtype), number + len(heads)
-    mixed = [s if e is None else e for s, e in zip(sizes, static, strict=True)]
-    init = shapes.cast(shapes.empty(mixed, element), dense_type(static, element))
-    source = x.storage
-
-    def body(_: list[ir.Value]) -> list[ir.Value]:
-        indices = [loop_index(k) for k in range(len(sizes))]
-        at: Mixed = 0
-        for k in range(number, last + 1):
-            at = build.add(build.mul(at, sizes[k]), indices[k])
-        indices[number : last + 1] = [shapes.load(rows, at)]
-        return [tensor.extract(source, indices)]
-
-    rank = len(sizes)
-    op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
-    return x.trace.assembled(op.result, axes, x.dtype)
+    blocks = [*_axes_above(x, number, level), (PlainAxis(extent), count)]
+    return take_blocks(x, number, rows, [size for _, size in blocks], [axis for axis, _ in blocks])
 
 
 def _axes_above(x: Tensor, number: int, level: int) -> list[tuple[Axis, Mixed]]:

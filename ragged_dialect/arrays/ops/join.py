@@ -151,8 +151,7 @@ def parts_of(op: str, name: str, value: SupportsIndex) -> int:
 
 def _bound(length: Mixed, number: Mixed, chunks: Mixed) -> Mixed:
     """Where piece `number` begins when all are ceil(length / chunks) long but the last ones."""
-    size = build.divide(build.sub(build.add(length, chunks), 1), chunks)
-    return build.minimum(build.mul(size, number), length)
+    return build.minimum(build.mul(build.ceildiv(length, chunks), number), length)
 
 
 def _even_bound(length: Mixed, number: Mixed, chunks: Mixed) -> Mixed:
