@@ -176,17 +176,16 @@ def _rewrite(op: ir.Operation, product: _Product, regs: RegisterBlock) -> None:
         emitter.run()
     else:
         few = build.less(product.out.extent(product.m), regs.rows // 2)
-        flow.choose(few, lambda: _copies(fill, op), lambda: emitter.run() or [], [])
+        flow.choose(few, lambda: _copies(fill, op), emitter.run, [])
     if fill is not None:
         fill.erase()
 
 
-def _copies(*ops: ir.Operation | None) -> list[ir.Value]:
+def _copies(*ops: ir.Operation | None) -> None:
     """Ops as they are."""
     for op in ops:
         if op is not None:
             op.clone()
-    return []
 
 
 def _zeros(op: ir.Operation, out: ir.Value) -> ir.Operation | None:
@@ -255,17 +254,16 @@ class _Emitter:
             self._strips(places)
             return
         count = self.product.out.extent(loops[0])
-        flow.for_loop(count, [], lambda i, _: self._around(loops[1:], {**places, loops[0]: i}) or [])
+        flow.for_loop(count, [], lambda i, _: self._around(loops[1:], {**places, loops[0]: i}))
 
     def _strips(self, places: dict[int, Mixed]) -> None:
         """Parts of the left side that stay in the second cache while the panels go over them."""
         high = max(_STRIP // (max(self.deepest, 1) * self.regs.size * self.regs.rows), 1) * self.regs.rows
 
-        def part(m: ir.Value, k: ir.Value) -> list[ir.Value]:
+        def part(m: ir.Value, k: ir.Value) -> None:
             rows = build.minimum(build.sub(self.rows, m), high)
             depth = build.minimum(build.sub(self.depth, k), self.stretch)
             self._of_few(self.wide, places, _Part(m, rows, k, depth))
-            return []
 
         def strip(m: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             all_ = build.maximum(self.depth, 1) if self.zeroed else self.depth
@@ -293,7 +291,7 @@ class _Emitter:
             here, k = {**places, self.product.n: n}, self.product.k
             there = self.product.right.rows(k, {**here, k: part.k}, part.depth, regs.lanes)
             each = partial(self._block, regs, here, there, part, None)
-            return flow.strided(0, regs.rows, part.rows, [], lambda m, _: each(build.add(part.m, m)) or [])
+            return flow.strided(0, regs.rows, part.rows, [], lambda m, _: each(build.add(part.m, m)))
 
         def few() -> list[ir.Value]:
             return flow.strided(0, regs.lanes, self.columns, [], columns)
@@ -308,9 +306,9 @@ class _Emitter:
         columns, lanes = self.columns, self.regs.lanes
         whole = columns - columns % lanes if isinstance(columns, int) else 0
         if whole:
-            flow.strided(0, lanes, whole, [], lambda n, _: self._panel(self.regs, places, n, part) or [])
+            flow.strided(0, lanes, whole, [], lambda n, _: self._panel(self.regs, places, n, part))
         if whole != columns:
-            flow.strided(whole, lanes, columns, [], lambda n, _: self._panel(self._end(n), places, n, part) or [])
+            flow.strided(whole, lanes, columns, [], lambda n, _: self._panel(self._end(n), places, n, part))
 
     def _end(self, n: ir.Value) -> RegisterBlock:
         """Registers for the columns from n on; where it is not known how many there are, all of them."""
@@ -337,10 +335,9 @@ class _Emitter:
                 regs.prefetch(there, [j, build.value(regs.lanes)])
 
         def copied() -> list[ir.Value]:
-            def row(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            def row(j: ir.Value, _: list[ir.Value]) -> None:
                 regs.store(regs.load_at(there, [j, build.value(0)]), self.panel, j)
                 ahead(j)
-                return []
 
             flow.for_loop(part.depth, [], row)
             self._blocks(regs, here, subview(self.panel, [0, 0], [part.depth, columns]), part)
@@ -365,7 +362,7 @@ class _Emitter:
         for block, low, high in ((regs, 0, whole), (few, whole, part.rows)):
             if low != high:
                 each = partial(self._block, block, places, panel, part, ahead)
-                flow.strided(low, block.rows, high, [], lambda m, _, each=each: each(build.add(part.m, m)) or [])
+                flow.strided(low, block.rows, high, [], lambda m, _, each=each: each(build.add(part.m, m)))
 
     def _turn(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> None:
         """Columns of the right side as rows of the panel: squares of them, of which what is outside is not used."""
@@ -374,7 +371,7 @@ class _Emitter:
         def squares(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             one = replace(regs, lanes=regs.square, used=build.minimum(build.sub(count, j), regs.square))
 
-            def square(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            def square(first: ir.Value, _: list[ir.Value]) -> None:
                 columns = [build.minimum(build.add(build.add(places[n], first), i), last) for i in range(regs.square)]
                 at = [right.at({**places, n: column, self.product.k: build.add(j, k)}) for column in columns]
                 for i, row in enumerate(transposed([one.load_at(right.buffer, x) for x in at])):
@@ -382,7 +379,6 @@ class _Emitter:
                 for column in columns:
                     ahead = {**places, n: build.add(column, regs.lanes), self.product.k: build.add(j, k)}
                     regs.prefetch(right.buffer, right.at(ahead))
-                return []
 
             return flow.strided(0, regs.square, regs.lanes, [], square)
 

@@ -48,14 +48,13 @@ class Backward(Lanes):
         """One head of a block, which meets so many heads from `first` on; the tensors of its rows with the results
         in."""
 
-        def begin(number: ir.Value, own: Block, _: list[ir.Value]) -> list[ir.Value]:
+        def begin(number: ir.Value, own: Block, _: list[ir.Value]) -> None:
             for x, into, scale in zip(self.own, self.rows, (self.factor, 1.0), strict=True):
                 self.load(x, self.part(into, number), own, head, scale)
             self.clear(*(self.part(x, number) for x in self.sums))
             if self.queries:
                 along, last = self.part(self.along, number), build.sub(own.count, 1)
                 each(self.regs.lanes, lambda r: self._save(along, build.minimum(r, last), r, own, head))
-            return []
 
         def one(k: ir.Value) -> None:
             other = build.value(build.add(first, k))
@@ -110,7 +109,7 @@ class Backward(Lanes):
                 self.regs.store(made if self.cap is None else made * self.regs.load(self.slopes, at), self.parts, at)
 
         for body in (weights, parts):
-            flow.strided(meeting.low, n, meeting.high, [], lambda place, _, body=body: body(place) or [])
+            flow.strided(meeting.low, n, meeting.high, [], lambda place, _, body=body: body(place))
         for k, (sums, factors) in enumerate(zip(self.sums, (self.parts, self.weights), strict=False)):
             self.add(k, self.part(sums, number), factors, meeting)
 

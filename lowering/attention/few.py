@@ -46,9 +46,8 @@ class Few:
         each(block.count, lambda r: each(self.heads, lambda head: self._begin(block, r, head)))
         bounds = self.many.bounds(block)
 
-        def tile(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+        def tile(first: ir.Value, _: list[ir.Value]) -> None:
             each(self.k.type.shape[1], lambda key_head: each(block.count, lambda r: row(first, key_head, r)))
-            return []
 
         def row(first: ir.Value, key_head: ir.Value, r: ir.Value) -> None:
             place, own = (build.value(build.add(x, r)) for x in (block.first, block.row))

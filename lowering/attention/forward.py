@@ -32,12 +32,11 @@ class Forward(Lanes):
         """One head of a block; the tensors of its rows with the results in."""
         start = [self.regs.splat(-self.largest), self.regs.splat(0.0)]
 
-        def begin(number: ir.Value, own: Block, _: list[ir.Value]) -> list[ir.Value]:
+        def begin(number: ir.Value, own: Block, _: list[ir.Value]) -> None:
             self.load(self.q, self.part(self.queries, number), own, head, self.factor)
             self.clear(self.part(self.sums, number))
             for row, x in enumerate(start):
                 self.regs.store(x, self.part(self.state, number), row)
-            return []
 
         def end(number: ir.Value, own: Block, outs: list[ir.Value]) -> list[ir.Value]:
             low, state = build.sub(own.row, block.row), self.part(self.state, number)

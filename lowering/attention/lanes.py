@@ -134,12 +134,12 @@ class Lanes:
 
     def each_part(
         self, block: Block, inits: Sequence[ir.Value],
-        body: Callable[[ir.Value, Block, list[ir.Value]], Sequence[ir.Value]],
+        body: Callable[[ir.Value, Block, list[ir.Value]], Sequence[ir.Value] | None],
     ) -> list[ir.Value]:  # fmt: skip
         """The body, as in a loop, for the number of each block of lanes, and for it alone."""
         lanes = self.regs.lanes
 
-        def one(number: ir.Value, carried: list[ir.Value]) -> Sequence[ir.Value]:
+        def one(number: ir.Value, carried: list[ir.Value]) -> Sequence[ir.Value] | None:
             first = build.mul(number, lanes)
             count = build.value(build.minimum(build.sub(block.count, first), lanes))
             place, row = (build.value(build.add(x, first)) for x in (block.first, block.row))
@@ -248,7 +248,7 @@ class Lanes:
                 high = build.minimum(build.sub(met.high, first), count)
                 some, is_last = build.less(low, high), build.at_least(following, bounds.high)
                 meeting = Meeting(ahead, lanes, is_last, head, number, own, met, first, low, high)
-                return flow.choose(some, lambda: body(meeting) or [], list, [])
+                return flow.choose(some, lambda: body(meeting), list, [])
 
             return self.each_part(block, [], part)
 
@@ -373,9 +373,8 @@ class Lanes:
 def each(count: Mixed, body: Callable[[ir.Value], object], first: int = 0, step: int = 1) -> None:
     """The body for first, first + step, … below a count; nothing where it is known that there are none."""
 
-    def once(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+    def once(i: ir.Value, _: list[ir.Value]) -> None:
         body(i)
-        return []
 
     if not (isinstance(count, int) and count <= first):
         flow.strided(first, step, count, [], once)

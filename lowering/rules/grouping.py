@@ -128,13 +128,12 @@ def _meet(
         first = build.mul(part, step)
         own = build.maximum(build.sub(build.minimum(build.add(first, step), size), first), 0)
 
-        def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+        def body(i: ir.Value, _: list[ir.Value]) -> None:
             element = build.add(first, i)
             place = [part, key(element)]
             number = memref.load(numbers, place)
             met(element, build.to_index(number))
             memref.store(arith.addi(number, build.constant(build.i64(), 1)), numbers, place)
-            return []
 
         flow.for_loop(own, [], body)
 
@@ -158,13 +157,13 @@ def lower_scatter_add(ctx: Lowering, op: ir.Operation) -> None:
 
     def add(at: list[ir.Value]) -> None:
         if len(at) < len(sizes):
-            flow.for_loop(sizes[len(at)], [], lambda i, _: add([*at, i]) or [])
+            flow.for_loop(sizes[len(at)], [], lambda i, _: add([*at, i]))
             return
         place = [shapes.load(positions, at[0]), *at[1:]]
         term = converted(tensor.extract(terms, at), wide(element))
         memref.store(combine("sum", memref.load(sums, place), term), sums, place)
 
-    flow.for_loop(shapes.dim(terms, 0), [], lambda k, _: add([k]) or [])
+    flow.for_loop(shapes.dim(terms, 0), [], lambda k, _: add([k]))
     ctx.bind(op.results[0], dense_parts(ctx, shapes.cast(converted(tensor_of(sums), element), op.results[0].type)))
 
 

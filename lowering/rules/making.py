@@ -170,10 +170,9 @@ def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed])
     _, at = parts.layout.locate(dim)
     call("open", [])
 
-    def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+    def body(i: ir.Value, _: list[ir.Value]) -> None:
         with ctx.scope():
             _print_dims(ctx, parts, call, [*fixed, i])
-        return []
 
     above = fixed[dim - at :]
     flow.for_loop(parts.loop_extent(dim, above), [], body)

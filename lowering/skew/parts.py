@@ -85,14 +85,13 @@ class Parts:
         most = build.value(build.minimum(tiles, _AT_ONCE))
         rooms = self.rooms(most)
 
-        def some(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+        def some(first: ir.Value, _: list[ir.Value]) -> None:
             count = build.minimum(most, build.sub(tiles, first))
             held = {number: range_view(room, 0, 0, count) for number, room in rooms.items()}
             self.each(count, rows, length, held, first=first)
             for number, combiner in self.combiners.items():
                 starts(combiner, held[number], self.op.operands[number])
             self.each(count, rows, length, held, first=first, scan=True)
-            return []
 
         flow.strided(0, most, tiles, [], some)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build, flow
@@ -211,18 +211,28 @@ class Step:
             for line in range(0, self.lanes * size, CACHE_LINE):
                 there = build.add(places[-1], (_AHEAD + line) // size)
                 memref.prefetch(buffer, [*places[:-1], there], False, 3, True)
-        if self.mask is None:
-            return vector.load(type_, buffer, places)
-        zero = splat(build.constant(op.results[0].type, 0), self.lanes)
-        return vector.maskedload(type_, buffer, places, self.mask, zero)
+        return load_lanes(type_, buffer, places, self.mask)
 
     def store(self, op: ir.Operation) -> None:
         """Write what a store writes."""
         buffer, *places = [self.same.get(x, x) for x in list(op.operands)[1:]]
-        if self.mask is None:
-            vector.store(self.vector(op.operands[0]), buffer, places)
-        else:
-            vector.maskedstore(buffer, places, self.mask, self.vector(op.operands[0]))
+        store_lanes(self.vector(op.operands[0]), buffer, places, self.mask)
+
+
+def load_lanes(type_: ir.VectorType, buffer: ir.Value, at: Sequence[ir.Value], mask: ir.Value | None) -> ir.Value:
+    """A vector from a place on; zeros in lanes that a mask leaves out."""
+    if mask is None:
+        return vector.load(type_, buffer, at)
+    zeros = splat(build.constant(type_.element_type, 0), type_.shape[0])
+    return vector.maskedload(type_, buffer, at, mask, zeros)
+
+
+def store_lanes(value: ir.Value, buffer: ir.Value, at: Sequence[ir.Value], mask: ir.Value | None) -> None:
+    """Write a vector from a place on, or the lanes of a mask."""
+    if mask is None:
+        vector.store(value, buffer, at)
+    else:
+        vector.maskedstore(buffer, at, mask, value)
 
 
 # Runs ---------------------------------------------------------------------------------------------
@@ -349,7 +359,7 @@ def _select_bits(condition: ir.Value, true: ir.Value, false: ir.Value) -> ir.Val
 # Types --------------------------------------------------------------------------------------------
 
 
-def lanes_type(count: int, element: ir.Type) -> ir.Type:
+def lanes_type(count: int, element: ir.Type) -> ir.VectorType:
     """A vector of elements."""
     return ir.VectorType.get([count], element)
 

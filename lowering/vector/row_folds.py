@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragged_dialect._mlir import arith, ir, memref, scf, vector
-from ragged_dialect.ir import build
+from ragged_dialect._mlir import arith, ir, memref, vector
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import constant_int, defining_op
 from ragged_dialect.ir.walk import ops_in
@@ -158,24 +158,26 @@ class RowFold:
         widest = max(self.body.wide)
         lanes, least = registers.lanes(widest, len(self.body.ops)), registers.least(widest)
         end = full(build.value(0), count, lanes)
-        for first, last, tile, masked in ((build.value(0), end, lanes, False), (end, count, least, True)):
-            tiles = scf.ForOp(first, last, build.value(tile))
-            with ir.InsertionPoint(tiles.body):
-                at = tiles.induction_variable
-                outside = Step(self.body, tile, at, first_lanes(arith.subi(last, at), tile) if masked else None)
-                kept = [one.load for one in (*self.kept, *self.counted)]
-                self._row(outside, {op: outside.load(op) for op in self._loads() if op not in kept})
-                scf.yield_([])
+        kept = [one.load for one in (*self.kept, *self.counted)]
+
+        def part(at: ir.Value, lanes: int, mask: ir.Value | None) -> None:
+            outside = Step(self.body, lanes, at, mask)
+            self._row(outside, {op: outside.load(op) for op in self._loads() if op not in kept})
+
+        flow.strided(0, lanes, end, [], lambda at, _: part(at, lanes, None))
+        flow.strided(end, least, count, [], lambda at, _: part(at, least, first_lanes(arith.subi(count, at), least)))
 
     def _row(self, outside: Step, same: dict[ir.Operation, ir.Value]) -> None:
         """The loop over rows of a vector each; `same` has what is read for all of them."""
         inits = [outside.load(one.load) for one in self.kept]
-        made = scf.ForOp(*list(self.loop.operands)[:3], inits)
-        with ir.InsertionPoint(made.body):
-            step = _Row(self, outside.lanes, outside.at, outside.mask, made.induction_variable)
-            step.loaded |= same
-            scf.yield_(step.run_on(list(made.inner_iter_args)))
-        for one, result in zip(self.kept, made.results, strict=True):
+
+        def step(row: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            one = _Row(self, outside.lanes, outside.at, outside.mask, row)
+            one.loaded |= same
+            return one.run_on(carried)
+
+        low, high, by = list(self.loop.operands)[:3]
+        for one, result in zip(self.kept, flow.strided(low, by, high, inits, step), strict=True):
             outside.known[one.store.operands[0]] = result
             outside.store(one.store)
         self._count(outside)
@@ -243,9 +245,7 @@ class RowFold:
         at_once = parts * lanes // columns
 
         def loop(low: ir.Value, high: ir.Value, inits: list[ir.Value], *, masked: bool) -> list[ir.Value]:
-            made = scf.ForOp(low, high, build.value(at_once), inits)
-            with ir.InsertionPoint(made.body):
-                row, carried = made.induction_variable, list(made.inner_iter_args)
+            def step(row: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
                 left = arith.muli(arith.subi(high, row), build.value(columns))
                 rows = {op: one_row.load(op) for op in same}  # in the loop: without rows there may be none to read
                 results: list[ir.Value] = []
@@ -254,8 +254,9 @@ class RowFold:
                     mask = first_lanes(arith.subi(left, at), lanes) if masked else None
                     found = _Rows(self, lanes, at, mask, row, rows, part * lanes).run_on(own)
                     results += [_where(mask, *pair) for pair in zip(found, own, strict=True)]
-                scf.yield_(results)
-            return list(made.results)
+                return results
+
+            return flow.strided(low, at_once, high, inits, step)
 
         folded = [splat(c.identity(), lanes) for _ in range(parts) for c in combiners]
         if self.written:  # masked at the end only: see `vectorize`

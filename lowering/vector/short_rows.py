@@ -6,14 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragged_dialect._mlir import arith, ir, memref, scf, vector
+from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.ir.match import constant_int, defining_op, entry_of
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_vector_form, width
 from ragged_dialect.lowering.vector.columns import columns_of, largest_factor, rows_of
-from ragged_dialect.lowering.vector.emit import SHORTEST, first_lanes, full, lanes_type, numbers_from, of_lanes, splat
+from ragged_dialect.lowering.vector.emit import (
+    SHORTEST,
+    first_lanes,
+    full,
+    lanes_type,
+    load_lanes,
+    numbers_from,
+    of_lanes,
+    splat,
+    store_lanes,
+)
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 
 _LONGEST = 32
@@ -151,11 +161,11 @@ class ShortRows:
         low, high = list(self.loop.operands)[:2]
         with ir.InsertionPoint(self.loop), self.loop.location:
             end = high if masked else full(low, high, lanes)
-            made = scf.ForOp(low, end, build.value(lanes))
-            with ir.InsertionPoint(made.body):
-                first = made.induction_variable
+
+            def tile(first: ir.Value, _: list[ir.Value]) -> None:
                 _Tile(self, first, registers, arith.subi(high, first) if masked else None).run()
-                scf.yield_([])
+
+            flow.strided(low, lanes, end, [], tile)
         if masked:
             self.loop.erase()
         else:
@@ -257,14 +267,7 @@ class _Tile:
         type_ = lanes_type(self.lanes, place.element)
 
         def load(masked: bool) -> list[ir.Value]:
-            found: list[ir.Value] = []
-            for at, mask in self._registers(place, masked):
-                if mask is None:
-                    found.append(vector.load(type_, place.buffer, at))
-                else:
-                    zeros = splat(build.constant(place.element, 0), self.lanes)
-                    found.append(vector.maskedload(type_, place.buffer, at, mask, zeros))
-            return found
+            return [load_lanes(type_, place.buffer, at, mask) for at, mask in self._registers(place, masked)]
 
         count = self.rows.columns if place.kind == "column" else 1
         return columns_of(self._by_need(load, [type_] * count))
@@ -274,10 +277,7 @@ class _Tile:
 
         def store(masked: bool) -> list[ir.Value]:
             for (at, mask), value in zip(self._registers(place, masked), rows, strict=True):
-                if mask is None:
-                    vector.store(value, place.buffer, at)
-                else:
-                    vector.maskedstore(place.buffer, at, mask, value)
+                store_lanes(value, place.buffer, at, mask)
             return []
 
         self._by_need(store)

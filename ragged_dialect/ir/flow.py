@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.build import Mixed, value
+
+Body: TypeAlias = "Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value] | None]"
+"""What a loop does, given its index and the values that it carries: the next ones, None for none."""
 
 FOLD = "ragged.fold"
 """Attribute of an `scf.for` that may run on many threads. Its `kind` is `search` (the one carried index becomes the
@@ -18,12 +22,12 @@ several of in flight."""
 def for_loop(
     count: Mixed,
     inits: Sequence[ir.Value],
-    body: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]],
+    body: Body,
     fold: str | None = None,
     few: bool = False,
 ) -> list[ir.Value]:
-    """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values. `fold` says
-    what the loop computes, and `few` how often, see FOLD."""
+    """`scf.for` from 0 to count; the values that it carries in the end. `fold` says what the loop computes, and `few`
+    how often, see FOLD."""
     loop = _loop(0, 1, count, inits, body)
     if fold is not None:
         mark_fold(loop, fold, few)
@@ -41,7 +45,7 @@ def strided(
     step: Mixed,
     high: Mixed,
     inits: Sequence[ir.Value],
-    body: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]],
+    body: Body,
 ) -> list[ir.Value]:
     """`scf.for` over low, low + step, …, as `for_loop`."""
     return list(_loop(low, step, high, inits, body).results)
@@ -52,11 +56,11 @@ def _loop(
     step: Mixed,
     high: Mixed,
     inits: Sequence[ir.Value],
-    body: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]],
+    body: Body,
 ) -> ir.Operation:
     loop = scf.ForOp(value(low), value(high), value(step), list(inits))
     with ir.InsertionPoint(loop.body):
-        scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
+        scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args)) or []))
     return loop.operation
 
 

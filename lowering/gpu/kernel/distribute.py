@@ -68,11 +68,11 @@ class Distributor:
         stored = [out for out in range(len(generic.outs)) if out not in carried]
         starts = [payload.load(generic.n_inputs + out, point) for out in carried]
 
-        def body(i: ir.Value, values: list[ir.Value]) -> list[ir.Value]:
+        def body(i: ir.Value, values: list[ir.Value]) -> list[ir.Value] | None:
             inner = with_index(point, loop, i)
             if rest:
                 self._serially(payload, inner, rest)
-                return []
+                return None
             left = iter(values)
             known = {out: [next(left) for _ in start] for out, start in zip(carried, starts, strict=True)}
             found = payload.at([inner], stored, known)

@@ -76,9 +76,8 @@ class Reduction:
             self._nest(rest, with_index(point, loop, loops.at[loop]), conditions + more)
         elif not self.groups:
 
-            def alone(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            def alone(i: ir.Value, _: list[ir.Value]) -> None:
                 self._nest(rest, with_index(point, loop, i), conditions)
-                return []
 
             flow.strided(loops.at[loop], count, loops.extents[loop], [], alone)
         else:
@@ -92,13 +91,12 @@ class Reduction:
             return
         self.looped = True
 
-        def body(base: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+        def body(base: ir.Value, _: list[ir.Value]) -> None:
             i = build.add(base, self.loops.at[loop])
             below = build.below(i, self.loops.extents[loop])
             self._nest(rest, with_index(point, loop, i), [*conditions, below])
             if self.through_memory:
                 self.barriers.wait()
-            return []
 
         flow.strided(0, count, self.loops.extents[loop], [], body)
 
@@ -111,10 +109,9 @@ class Reduction:
         return gcd(extent // count, self.unroll)
 
     def _in_batches(self, loop: int, count: int, batch: int, point: Point, conditions: list[ir.Value]) -> None:
-        def body(base: Mixed, _: list[ir.Value]) -> list[ir.Value]:
+        def body(base: Mixed, _: list[ir.Value]) -> None:
             first = build.add(base, self.loops.at[loop])
             self._points([with_index(point, loop, build.add(first, k * count)) for k in range(batch)], conditions)
-            return []
 
         extent = self.loops.extents[loop]
         if extent == count * batch:

@@ -88,9 +88,8 @@ class ThreadLoops:
             self.batched(loop, unroll, point, [], lambda points, _: self._run(leaf, points))
         else:
 
-            def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            def body(i: ir.Value, _: list[ir.Value]) -> None:
                 self._nest(rest, with_index(point, loop, i), leaf, unroll)
-                return []
 
             flow.strided(self.at[loop], self.step(loop), self.extents[loop], [], body)
 

@@ -120,7 +120,7 @@ class _MapKernel:
         """The rows of a thread, from `first` on, up to `last`, whose components are from `low` to `high`."""
         groups, loop = self.lanes.groups, self.lanes.loop
 
-        def batch(row: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+        def batch(row: ir.Value, _: list[ir.Value]) -> None:
             rows = [build.value(build.add(row, k * groups)) for k in range(self.unroll)]
             inside = [None, *(build.at_most(row, last) for row in rows[1:])]
             # Past the last row it is read again: all is loaded before anything is stored.
@@ -131,7 +131,6 @@ class _MapKernel:
                 for row, component in zip(rows, components, strict=True)
             ]
             self._points(components, points, inside)
-            return []
 
         flow.strided(first, groups * self.unroll, build.add(last, 1), [], batch)
 
