@@ -88,7 +88,7 @@ def _loops(isa: str, half: str, skew: str) -> Stage:
         "convert-ragged-copies-to-linalg,"
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
-        f"vectorize-ragged-products{{isa={isa}}},hoist-ragged-allocas,func.func(convert-linalg-to-loops),"
+        f"vectorize-ragged-products{{isa={isa}}},hoist-stack-buffers,func.func(convert-linalg-to-loops),"
         f"cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
         f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),prefetch-ragged-rows,"
         f"vectorize-ragged-loops{{isa={isa}}},settle-ragged-roundings{{isa={fused}}},hoist-ragged-allocs",

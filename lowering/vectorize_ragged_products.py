@@ -58,7 +58,7 @@ class VectorizeRaggedProducts(RaggedPass):
     The order of a sum depends on its length only, but of a few rows times a right side that would be turned. `isa` is
     that of expand-ragged-math. Products of short floats, and of few terms in less than half a register along memory,
     stay as they are; so do ends of rows where a processor has no masks.
-    Preconditions: bufferized, parallel loops are outlined; before hoist-ragged-allocas.
+    Preconditions: bufferized, parallel loops are outlined; before hoist-stack-buffers.
     """
 
     name: ClassVar[str] = "vectorize-ragged-products"

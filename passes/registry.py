@@ -211,7 +211,7 @@ _PACKAGES = {
         "add-negated-terms cascade-ragged-sums collapse-ragged-loops convert-ragged-to-scf "
         "convert-ragged-checks-to-calls convert-ragged-checks-to-scf convert-ragged-copies-to-linalg "
         "convert-ragged-forall-to-loops convert-ragged-selects-to-scf copy-strided-casts define-integer-divisions "
-        "expand-unit-dims guard-ragged-allocs hoist-ragged-allocas hoist-ragged-allocs inline-index-vectors "
+        "expand-unit-dims guard-ragged-allocs hoist-ragged-allocs hoist-stack-buffers inline-index-vectors "
         "merge-index-vectors multiply-constant-powers order-ragged-loops outline-ragged-loops "
         "expand-ragged-floats expand-ragged-math expand-ragged-scans prefetch-ragged-rows protect-ragged-arguments "
         "replace-empty-reshapes reuse-ragged-outs settle-ragged-roundings shorten-ragged-lifetimes "

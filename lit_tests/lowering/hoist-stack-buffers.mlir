@@ -1,4 +1,4 @@
-// RUN: ragged-opt %s --allow-unregistered-dialect --hoist-ragged-allocas | FileCheck %s
+// RUN: ragged-opt %s --allow-unregistered-dialect --hoist-stack-buffers | FileCheck %s
 
 // CHECK-LABEL: func.func @loop
 // CHECK-NEXT: %[[A:.*]] = memref.alloca() : memref<64xf32>

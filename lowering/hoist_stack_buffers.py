@@ -1,4 +1,4 @@
-"""`hoist-ragged-allocas`: stack buffers of loop bodies are taken once per function."""
+"""`hoist-stack-buffers`: stack buffers of loop bodies are taken once per function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragged_dialect.passes.base import RaggedPass
 
 
 @dataclass(frozen=True)
-class HoistRaggedAllocas(RaggedPass):
+class HoistStackBuffers(RaggedPass):
     """Move `memref.alloca` of static size from loops to the start of their function.
 
     ```mlir
@@ -26,7 +26,7 @@ class HoistRaggedAllocas(RaggedPass):
     body writes what it reads, so that iterations may.
     """
 
-    name: ClassVar[str] = "hoist-ragged-allocas"
+    name: ClassVar[str] = "hoist-stack-buffers"
 
     def run(self, op: ir.Operation) -> None:
         """Hoist in every function of a module."""
