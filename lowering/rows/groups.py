@@ -35,7 +35,7 @@ class RowGroup:
     chunk: int = CHUNK
     ops: dict[ir.Operation, RowOp] = field(default_factory=dict[ir.Operation, RowOp])
     lengths: set[Hashable] = field(default_factory=set[Hashable])
-    places: dict[ir.Value, set[Place]] = field(default_factory=dict[ir.Value, set[Place]])
+    places: dict[ir.Value, dict[Place, None]] = field(default_factory=dict[ir.Value, dict[Place, None]])
     written: set[ir.Value] = field(default_factory=set[ir.Value])
     mapping: Mapping = field(default_factory=Mapping)
 
@@ -52,7 +52,7 @@ class RowGroup:
         self.lengths |= found.lengths
         self.written |= found.written
         for buffer, places in found.accessed.items():
-            self.places.setdefault(buffer, set()).update(places)
+            self.places.setdefault(buffer, {}).update(places)
         return True
 
     def _is_free(self, found: RowOp) -> bool:

@@ -55,12 +55,12 @@ class RowOp:
         return {extent_key(x, dim) for x, dim in self.places if dim >= 0}
 
     @cached_property
-    def accessed(self) -> dict[ir.Value, set[Place]]:
-        """How buffers are accessed, by what they are views of."""
-        found: dict[ir.Value, set[Place]] = {}
+    def accessed(self) -> dict[ir.Value, dict[Place, None]]:
+        """How buffers are accessed, by what they are views of; in order, which arguments of kernels come to have."""
+        found: dict[ir.Value, dict[Place, None]] = {}
         captured = [(x, -1) for x in captures([self.op]) if is_buffer(x) and x not in list(self.op.operands)]
         for x, dim in (*self.places, *captured):
-            found.setdefault(root(x), set()).add((x, dim))
+            found.setdefault(root(x), {})[x, dim] = None
         return found
 
     @property
