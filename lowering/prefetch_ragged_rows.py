@@ -110,8 +110,8 @@ def _lookups(loop: ir.Operation, inner: ir.Operation) -> Iterator[_Lookup]:
     if columns is None or constant_int(inner.operands[2]) != 1 or _is_in(first, loop):
         return
     for op in find_ops(inner, "memref.load"):
-        table, *indices, last = op.operands
-        if not indices or last != index or _is_in(table, loop, inner):
+        table, *indices = op.operands
+        if len(indices) < 2 or indices.pop() != index or _is_in(table, loop, inner):
             continue
         ops = _made_of(indices, loop, inner)
         size = bit_width(table.type.element_type) // 8

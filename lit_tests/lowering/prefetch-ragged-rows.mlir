@@ -94,14 +94,16 @@ func.func @short(%ids: memref<?xi64>, %table: memref<?x8xf32>, %out: memref<8xf3
   return
 }
 
-func.func @next(%ids: memref<?xi64>, %table: memref<?x64xf32>, %out: memref<64xf32>, %n: index) {
+func.func @next(%scale: memref<f32>, %table: memref<?x64xf32>, %out: memref<64xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
   scf.for %k = %c0 to %n step %c1 {
     scf.for %f = %c0 to %c64 step %c1 {
       %x = memref.load %table[%k, %f] : memref<?x64xf32>
-      memref.store %x, %out[%f] : memref<64xf32>
+      %s = memref.load %scale[] : memref<f32>
+      %y = arith.mulf %x, %s : f32
+      memref.store %y, %out[%f] : memref<64xf32>
     }
   }
   return
