@@ -55,6 +55,8 @@ from ragged_dialect.arrays.ops.normalise import logsumexp as logsumexp
 from ragged_dialect.arrays.ops.normalise import rms_norm as rms_norm
 from ragged_dialect.arrays.ops.normalise import softmax as softmax
 from ragged_dialect.arrays.ops.scan import cumsum as cumsum
+from ragged_dialect.arrays.ops.sorting.quantile import median as median
+from ragged_dialect.arrays.ops.sorting.quantile import quantile as quantile
 from ragged_dialect.arrays.ops.sorting.sort import argsort as argsort
 from ragged_dialect.arrays.ops.sorting.sort import sort as sort
 from ragged_dialect.arrays.ops.sorting.topk import top_k as top_k

@@ -143,6 +143,67 @@ def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bo
 
 
 @_function
+def median(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """The element in the middle, or the mean of the two."""
+    return OPERATIONS["median"](a, axis=axis, keepdims=keepdims)
+
+
+@_function
+def quantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """The q-quantile; of several `q` those of each along a new dim 0."""
+    numbers = storage.take(q)
+    if numbers.ndim > 1:
+        raise ArgumentError(f"np.quantile: expected a number or a vector for q, got rank {numbers.ndim}")
+    found = [OPERATIONS["quantile"](a, q=one, axis=axis, keepdims=keepdims) for one in numbers.ravel().tolist()]
+    return stacked(found, axis=0) if numbers.ndim else found[0]
+
+
+@_function
+def percentile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """As `quantile`, in percent."""
+    return quantile(a, storage.take(q) / 100, axis, keepdims)
+
+
+def _without_nan(a: ArrayLike, number: float) -> ArrayLike:
+    return OPERATIONS["where"](OPERATIONS["isnan"](a), number, a)
+
+
+def _numbers_in(a: ArrayLike, axis: ArrayLike, keepdims: bool) -> ArrayLike:
+    return OPERATIONS["sum"](OPERATIONS["logical_not"](OPERATIONS["isnan"](a)), axis=axis, keepdims=keepdims)
+
+
+@_function
+def nansum(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """Sums without nan."""
+    return OPERATIONS["sum"](_without_nan(a, 0), axis=axis, keepdims=keepdims)
+
+
+@_function
+def nanmean(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """Means without nan; nan where nothing else is."""
+    return OPERATIONS["divide"](nansum(a, axis, keepdims), _numbers_in(a, axis, keepdims))
+
+
+@_function
+def nanmax(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """The largest element but for nan; nan where nothing else is."""
+    return _extreme(a, "max", -math.inf, axis, keepdims)
+
+
+@_function
+def nanmin(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """The smallest element but for nan; nan where nothing else is."""
+    return _extreme(a, "min", math.inf, axis, keepdims)
+
+
+def _extreme(a: ArrayLike, name: str, least: float, axis: ArrayLike, keepdims: bool) -> ArrayLike:
+    if a.dtype.kind in "iub":
+        return OPERATIONS[name](a, axis=axis, keepdims=keepdims)
+    found = OPERATIONS[name](_without_nan(a, least), axis=axis, keepdims=keepdims)
+    return OPERATIONS["where"](OPERATIONS["equal"](_numbers_in(a, axis, keepdims), 0), math.nan, found)
+
+
+@_function
 def flip(m: ArrayLike, axis: int | tuple[int, ...] | None = None) -> ArrayLike:
     """The elements along dims in reverse order, by default along all."""
     dims = range(m.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -266,9 +327,6 @@ _REDUCING = frozenset("sum prod max min mean var std any all argmax argmin cumsu
 _SORTED = "rg.sort(x, axis=1) has the elements of each component in order"
 _FILLED = "np.nan_to_num puts numbers in the place of nan"
 _INSTEAD = {
-    "median": _SORTED,
-    "quantile": _SORTED,
-    "percentile": _SORTED,
     "unique": _SORTED,
     "searchsorted": _SORTED,
     "histogram": "(x[..., None] == numbers).sum(axis=1) counts in each component",
@@ -284,7 +342,7 @@ _INSTEAD = {
     "swapaxes": "x.transpose",
     "hstack": "rg.concat",
     "vstack": "rg.concat",
-    **dict.fromkeys(("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar"), _FILLED),
+    **dict.fromkeys(("nanstd", "nanvar", "nanprod"), _FILLED),
 }
 """What does the work of functions that ragged arrays do not have."""
 

@@ -1,0 +1,99 @@
+"""`quantile`, `median` and NumPy's functions without nan, against NumPy's on the components."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ragged_dialect as rg
+
+RNG = np.random.default_rng(0)
+LENGTHS = np.array([0, 5, 1, 0, 14, 2, 300])
+QS = [0.0, 0.3, 1.0]
+
+
+def numbers(dtype: Any, features: tuple[int, ...] = ()) -> rg.RaggedArray:
+    """Components of few different numbers."""
+    return rg.from_lengths(RNG.integers(-20, 20, (int(LENGTHS.sum()), *features)).astype(dtype), LENGTHS)
+
+
+def expected(function: Callable[..., Any], x: rg.RaggedArray, *arguments: Any) -> np.ndarray:
+    """A function of each component, nan for an empty one."""
+    wide = [np.asarray(part).astype(np.float64) for part in x]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.stack([function(p, *arguments, axis=0) if len(p) else np.full(p.shape[1:], np.nan) for p in wide])
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64, np.bool_])
+@pytest.mark.parametrize("features", [(), (3,)])
+def test_quantiles_of_components(dtype: Any, features: tuple[int, ...]) -> None:
+    x = numbers(dtype, features)
+    tolerance = 1e-2 if np.dtype(dtype).itemsize == 2 else 1e-6
+    wanted = np.float64 if np.dtype(dtype).kind in "iub" else np.dtype(dtype)
+    made = rg.median(x, axis=1)
+    assert made.dtype == wanted
+    np.testing.assert_allclose(made.astype(np.float64), expected(np.median, x), rtol=tolerance)
+    made = rg.jit(lambda x: rg.quantile(x, 0.3, axis=1))(x)
+    np.testing.assert_allclose(made.astype(np.float64), expected(np.quantile, x, 0.3), tolerance, tolerance / 10)
+
+
+def test_names_of_numpy() -> None:
+    x = numbers(np.float64)
+    np.testing.assert_allclose(np.median(x, axis=1), expected(np.median, x))
+    np.testing.assert_allclose(np.quantile(x, QS, axis=1), [expected(np.quantile, x, q) for q in QS])
+    np.testing.assert_allclose(np.percentile(x, 30, axis=1), expected(np.quantile, x, 0.3))
+    np.testing.assert_allclose(np.median(x), np.median(x.values))
+    np.testing.assert_allclose(np.median(x, axis=1, keepdims=True)[:, 0], expected(np.median, x))
+    dense = RNG.standard_normal((4, 7, 5))
+    rows = rg.from_lengths(dense, [3, 1])
+    np.testing.assert_allclose(rg.quantile(dense, 0.3, axis=1), np.quantile(dense, 0.3, axis=1))
+    np.testing.assert_allclose(rg.median(dense, axis=(1, 2)), np.median(dense, axis=(1, 2)))
+    np.testing.assert_allclose(np.median(rows, axis=3).values, np.median(dense, axis=2))
+
+
+def test_what_is_nan_or_infinite() -> None:
+    x = rg.ragged(
+        [[1.0, np.nan, 2.0], [np.inf, 1.0, np.inf, np.inf], [-np.inf, np.inf], [np.nan], [-np.inf, 3.0, np.inf]]
+    )
+    np.testing.assert_array_equal(rg.median(x, axis=1), [np.nan, np.inf, np.nan, np.nan, 3.0])
+    np.testing.assert_array_equal(rg.quantile(x, 0.5, axis=1)[[0, 3, 4]], [np.nan, np.nan, 3.0])
+
+
+def test_functions_without_nan() -> None:
+    values = np.where(RNG.random(int(LENGTHS.sum())) < 0.3, np.nan, RNG.standard_normal(int(LENGTHS.sum())))
+    x = rg.concat([rg.from_lengths(values, LENGTHS), rg.ragged([[np.nan, np.nan], [np.nan]])], axis=0)
+    for function in (np.nansum, np.nanmean, np.nanmax, np.nanmin):
+        made = expected(function, x)
+        made = np.where((function is np.nansum) & np.isnan(made), 0, made)
+        np.testing.assert_allclose(function(x, axis=1), made)
+        np.testing.assert_allclose(rg.jit(lambda x, f=function: f(x, axis=1, keepdims=True))(x)[:, 0], made)
+        whole = numbers(np.int32)[LENGTHS > 0]
+        np.testing.assert_allclose(function(whole, axis=1), [function(np.asarray(part)) for part in whole])
+
+
+def test_gradient() -> None:
+    x = rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]])
+    made = rg.grad(lambda x: np.nansum(rg.quantile(x, 0.25, axis=1)))(x)
+    assert made.tolist() == [[0.0, 0.5, 0.5], [], [0.25, 0.75]]
+
+
+def test_what_is_no_quantile() -> None:
+    x = numbers(np.float32)
+    for q in (-0.1, 1.5, float("nan")):
+        with pytest.raises(rg.ArgumentError, match=r"^quantile: expected q from 0 to 1, got "):
+            rg.quantile(x, q, axis=1)
+    with pytest.raises(rg.ArgumentError, match=r"^quantile: expected a number for q, got list$"):
+        rg.quantile(x, [0.5], axis=1)
+    with pytest.raises(rg.ArgumentError, match=r"^np\.quantile: expected a number or a vector for q, got rank 2$"):
+        np.quantile(x, [[0.5]], axis=1)
+    with pytest.raises(rg.AxisError, match=r"^median: expected at least one axis, got none$"):
+        rg.median(x, axis=())
+    with pytest.raises(rg.LayoutError, match=r"^median: expected an innermost ragged dim, or a dense one of its own"):
+        rg.median(rg.ragged([[[1.0, 2.0]], [[3.0], [4.0]]]), axis=1)
