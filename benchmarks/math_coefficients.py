@@ -4,7 +4,7 @@ Each polynomial is the minimax fit, over its interval, of the error of the funct
 The fit is a weighted least-squares fit whose weights are moved to where the error is largest
 (Lawson's iteration). Coefficients of float32 polynomials are then rounded one by one, lowest order
 first, and the rest is fitted again around the rounded ones. Those of float64 interpolate. The printed tuples are
-those in `lowering/math_*.py`, lowest order first, with the largest error of the fit in bits.
+those in `lowering/math/*.py`, lowest order first, with the largest error of the fit in bits.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import numpy as np
 from ragged_dialect._mlir import execution_engine, ir, passmanager
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering.expand_ragged_math import ExpandRaggedMath
-from ragged_dialect.lowering.math_library import host_isa, required_libraries
+from ragged_dialect.lowering.math.library import host_isa, required_libraries
 
 _TAIL = (
     "func.func(llvm-request-c-wrappers),canonicalize,cse,convert-scf-to-cf,expand-strided-metadata,lower-affine,"

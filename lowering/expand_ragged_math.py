@@ -9,20 +9,20 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.match import constant_int, defining_op, enclosing
-from ragged_dialect.lowering import (
-    math_arcsine,
-    math_arctangent,
-    math_cube_root,
-    math_erf,
-    math_exponential,
-    math_logarithm,
-    math_power,
-    math_remainder,
-    math_trigonometry,
-)
 from ragged_dialect.lowering.loop_annotations import LOOP
-from ragged_dialect.lowering.math_emitter import Bits, Emitter, Number
-from ragged_dialect.lowering.math_library import MathLibrary, require_isa
+from ragged_dialect.lowering.math import (
+    arcsine,
+    arctangent,
+    cube_root,
+    erf,
+    exponential,
+    logarithm,
+    power,
+    remainder,
+    trigonometry,
+)
+from ragged_dialect.lowering.math.emitter import Bits, Emitter, Number
+from ragged_dialect.lowering.math.library import MathLibrary, require_isa
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 # f32 in plain arith ops.
@@ -33,24 +33,24 @@ _VECTORISED = "#llvm.loop_annotation<vectorize = <disable = false>>"
 _ACCESSES = ("memref.load", "memref.store", "scf.yield")
 
 _POLYNOMIALS: dict[str, Callable[[Number], Number]] = {
-    "math.exp": math_exponential.exp,
-    "math.exp2": math_exponential.exp2,
-    "math.expm1": math_exponential.expm1,
-    "math.tanh": math_exponential.tanh,
-    "math.sinh": math_exponential.sinh,
-    "math.cosh": math_exponential.cosh,
-    "math.log": math_logarithm.log,
-    "math.log2": math_logarithm.log2,
-    "math.log10": math_logarithm.log10,
-    "math.log1p": math_logarithm.log1p,
-    "math.asinh": math_logarithm.asinh,
-    "math.acosh": math_logarithm.acosh,
-    "math.atanh": math_logarithm.atanh,
-    "math.asin": math_arcsine.asin,
-    "math.acos": math_arcsine.acos,
-    "math.atan": math_arctangent.atan,
-    "math.cbrt": math_cube_root.cbrt,
-    "math.erf": math_erf.erf,
+    "math.exp": exponential.exp,
+    "math.exp2": exponential.exp2,
+    "math.expm1": exponential.expm1,
+    "math.tanh": exponential.tanh,
+    "math.sinh": exponential.sinh,
+    "math.cosh": exponential.cosh,
+    "math.log": logarithm.log,
+    "math.log2": logarithm.log2,
+    "math.log10": logarithm.log10,
+    "math.log1p": logarithm.log1p,
+    "math.asinh": logarithm.asinh,
+    "math.acosh": logarithm.acosh,
+    "math.atanh": logarithm.atanh,
+    "math.asin": arcsine.asin,
+    "math.acos": arcsine.acos,
+    "math.atan": arctangent.atan,
+    "math.cbrt": cube_root.cbrt,
+    "math.erf": erf.erf,
 }
 _LONG_POLYNOMIALS = tuple(
     f"math.{name}" for name in "exp exp2 expm1 log log2 log10 log1p sinh cosh tanh asin acos atan cbrt".split()
@@ -58,10 +58,10 @@ _LONG_POLYNOMIALS = tuple(
 """Those that f64 has too."""
 
 _GUARDED: dict[str, Callable[..., Number]] = {
-    "math.atan2": math_arctangent.atan2,
-    "math.sin": math_trigonometry.sin,
-    "math.cos": math_trigonometry.cos,
-    "math.tan": math_trigonometry.tan,
+    "math.atan2": arctangent.atan2,
+    "math.sin": trigonometry.sin,
+    "math.cos": trigonometry.cos,
+    "math.tan": trigonometry.tan,
 }
 FUNCTIONS = frozenset({*_POLYNOMIALS, *_GUARDED})
 """What takes many instructions, and as many for one number as for a vector of them."""
@@ -115,7 +115,7 @@ class ExpandRaggedMath(RaggedPass):
     x86 conversion to bf16 flushes subnormals), convert-linalg-to-loops, convert-scf-to-cf,
     convert-math-to-funcs (math.ipowi), convert-math-to-llvm, convert-arith-to-llvm,
     finalize-memref-to-llvm, convert-cf-to-llvm, convert-func-to-llvm. The JIT loads
-    `math_library.required_libraries()`; an object file links -lmvec -lm.
+    `math.library.required_libraries()`; an object file links -lmvec -lm.
 
     `isa` chooses the vector variants: none, sse, avx2, avx512, or auto for what the host has.
     """
@@ -210,7 +210,7 @@ def _compute(name: str, op: ir.Operation, emitter: Emitter, library: MathLibrary
 def _remainder(op: ir.Operation, emitter: Emitter, library: MathLibrary) -> ir.Value:
     kind = op.results[0].type
     x, y = (emitter.number(value) for value in _floats(op, emitter, kind if _width(op) == 64 else emitter.f32))
-    found = math_remainder.fmod(x, y, library)
+    found = remainder.fmod(x, y, library)
     return found.value if _width(op) >= 32 else found.narrow(kind).value
 
 
@@ -233,7 +233,7 @@ def _double(name: str, operands: list[ir.Value], emitter: Emitter, library: Math
     if name in _GUARDED and library.fuses:
         return _GUARDED[name](*numbers, library).value
     if _LIBRARY[name] == "pow" and library.fuses:
-        return math_power.power(*numbers, fuses=True).value
+        return power.power(*numbers, fuses=True).value
     return library.call(_LIBRARY[name], operands, emitter.ip, emitter.loc)
 
 
@@ -245,7 +245,7 @@ def _single(name: str, operands: list[ir.Value], emitter: Emitter, library: Math
     if name in _GUARDED:
         return _GUARDED[name](*map(emitter.number, operands), library).value
     if name == "math.powf":
-        return math_power.power(x, emitter.number(operands[1]), library.fuses).value
+        return power.power(x, emitter.number(operands[1]), library.fuses).value
     if name in _NATIVE:
         return emitter.plain(getattr(math, name.removeprefix("math.")), *operands)
     wide = [v if v.type == emitter.f64 else emitter.number(v).widen().value for v in operands]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.math_emitter import Emitter, Number
+from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, registers
 
 _VECTORS = 2

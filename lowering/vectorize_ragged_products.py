@@ -15,7 +15,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import defining_op, is_sum_of_products, is_zeros
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_address, is_own, root, subview
-from ragged_dialect.lowering.math_library import require_isa
+from ragged_dialect.lowering.math.library import require_isa
 from ragged_dialect.lowering.micro_kernel import RegisterBlock, transposed
 from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.passes.base import RaggedPass

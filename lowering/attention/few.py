@@ -11,8 +11,8 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.attention.forward import Forward, log_of_sum
 from ragged_dialect.lowering.attention.lanes import KEPT, TILE, Block, each
-from ragged_dialect.lowering.math_emitter import Emitter, Number
-from ragged_dialect.lowering.math_exponential import exp2_at_most_one
+from ragged_dialect.lowering.math.emitter import Emitter, Number
+from ragged_dialect.lowering.math.exponential import exp2_at_most_one
 from ragged_dialect.lowering.micro_kernel import read, transposed, write
 
 _QUERIES = 6

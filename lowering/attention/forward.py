@@ -11,8 +11,8 @@ from ragged_dialect._mlir import arith, ir, memref, tensor
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.attention.lanes import TILE, Block, Lanes, Meeting
-from ragged_dialect.lowering.math_emitter import Emitter, Number
-from ragged_dialect.lowering.math_exponential import exp2_at_most_one
+from ragged_dialect.lowering.math.emitter import Emitter, Number
+from ragged_dialect.lowering.math.exponential import exp2_at_most_one
 from ragged_dialect.ops.attention import AttentionOp
 
 

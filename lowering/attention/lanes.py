@@ -19,8 +19,8 @@ from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.memory import buffer_of
 from ragged_dialect.lowering.buffers import subview
-from ragged_dialect.lowering.math_emitter import Emitter, Number
-from ragged_dialect.lowering.math_exponential import tanh
+from ragged_dialect.lowering.math.emitter import Emitter, Number
+from ragged_dialect.lowering.math.exponential import tanh
 from ragged_dialect.lowering.micro_kernel import RegisterBlock, read, transposed, write
 from ragged_dialect.lowering.vector.machine import CACHE_LINE
 from ragged_dialect.ops.attention import Attention, Keys, wide

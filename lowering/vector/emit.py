@@ -11,7 +11,7 @@ from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.loop_annotations import LOOP
-from ragged_dialect.lowering.math_library import call_masked
+from ragged_dialect.lowering.math.library import call_masked
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of, width
 from ragged_dialect.lowering.vector.divisions import divided, has_floats
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers

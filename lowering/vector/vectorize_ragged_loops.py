@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.math_library import require_isa
+from ragged_dialect.lowering.math.library import require_isa
 from ragged_dialect.lowering.vector.body import Body, Unfit, body_of
 from ragged_dialect.lowering.vector.emit import vectorize
 from ragged_dialect.lowering.vector.machine import registers

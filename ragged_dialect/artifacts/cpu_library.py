@@ -28,7 +28,7 @@ from ragged_dialect.compiler.llvm_ir import llvm_ir
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import CompileError
 from ragged_dialect.execution import Lowered, lower_for_cpu
-from ragged_dialect.lowering.math_library import required_libraries
+from ragged_dialect.lowering.math.library import required_libraries
 from ragged_dialect.lowering.memory_runtime import CALL
 from ragged_dialect.lowering.program_runtime import EXCHANGES, add_runtime
 from ragged_dialect.ops.exchange import AllToAllOp

@@ -11,7 +11,7 @@ from ragged_dialect._mlir import execution_engine, ir
 from ragged_dialect.asm.locations import collect
 from ragged_dialect.errors import CompileError
 from ragged_dialect.host_cpu import code_features
-from ragged_dialect.lowering.math_library import required_libraries
+from ragged_dialect.lowering.math.library import required_libraries
 
 _SOMEWHERE = 16
 """Stands for addresses that the linker knows later: the code is not run where it is made."""

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from ragged_dialect._mlir import ir, passmanager
-from ragged_dialect.lowering import (
-    math_arcsine,
-    math_arctangent,
-    math_cube_root,
-    math_erf,
-    math_exponential,
-    math_logarithm,
-    math_trigonometry,
-)
 from ragged_dialect.lowering.expand_ragged_math import ExpandRaggedMath
-from ragged_dialect.lowering.math_library import VECTOR_ISAS, host_isa, required_libraries
+from ragged_dialect.lowering.math import (
+    arcsine,
+    arctangent,
+    cube_root,
+    erf,
+    exponential,
+    logarithm,
+    trigonometry,
+)
+from ragged_dialect.lowering.math.library import VECTOR_ISAS, host_isa, required_libraries
 
 pytestmark = pytest.mark.usefixtures("mlir_context")
 ONE = "func.func @f(%x: {kind}) -> {kind} {{ %y = {op} %x : {kind} return %y : {kind} }}"
@@ -162,8 +162,8 @@ def test_refuses_unknown_instruction_sets() -> None:
 @pytest.mark.slow
 def test_coefficients_are_what_the_script_derives(root: Path) -> None:
     script = runpy.run_path(str(root / "benchmarks" / "math_coefficients.py"), run_name="math_coefficients")
-    modules = (math_exponential, math_logarithm, math_trigonometry, math_erf, math_arcsine,
-               math_arctangent, math_cube_root)  # fmt: skip
+    modules = (exponential, logarithm, trigonometry, erf, arcsine,
+               arctangent, cube_root)  # fmt: skip
     assert len(script["FITS"]) == 15
     for fit in script["FITS"]:
         used = next(getattr(module, fit.name) for module in modules if hasattr(module, fit.name))

@@ -1,6 +1,6 @@
 """Calls of the C math library that LLVM's loop vectoriser can vectorise, and what the host offers.
 
-The vectoriser takes the variants of a function (math_variants.py) only if the module has them, and
+The vectoriser takes the variants of a function (variants.py) only if the module has them, and
 unused symbols would be dropped before it runs: `llvm.compiler.used` keeps them.
 """
 
@@ -14,8 +14,8 @@ from ragged_dialect.host_cpu import host_has
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import locate
 from ragged_dialect.lowering.attributes import GUARD
-from ragged_dialect.lowering.math_emitter import Number
-from ragged_dialect.lowering.math_variants import (
+from ragged_dialect.lowering.math.emitter import Number
+from ragged_dialect.lowering.math.variants import (
     MASKED_LANES,
     PREFIX,
     masked_function,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ragged_dialect.lowering.math_emitter import Number, with_sign_of
-from ragged_dialect.lowering.math_exponential import exp_in_range
+from ragged_dialect.lowering.math.emitter import Number, with_sign_of
+from ragged_dialect.lowering.math.exponential import exp_in_range
 
 ERF = (0.12837917, -0.37612632, 0.112836815, -0.026859023, 0.005200722, -0.00081441575, 8.3922605e-05)
 # -log(erfc(a)) on [0.9, 3.95]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-from ragged_dialect.lowering.math_emitter import Number, with_sign_of
-from ragged_dialect.lowering.math_exponential import type_of
-from ragged_dialect.lowering.math_logarithm import exponent_and_fraction
+from ragged_dialect.lowering.math.emitter import Number, with_sign_of
+from ragged_dialect.lowering.math.exponential import type_of
+from ragged_dialect.lowering.math.logarithm import exponent_and_fraction
 
 CBRT = (0.9997786, -0.33466998, 0.23772147, -0.15853986)
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ragged_dialect.lowering.math_emitter import LN2, Bits, Number, two_parts, with_sign_of
+from ragged_dialect.lowering.math.emitter import LN2, Bits, Number, two_parts, with_sign_of
 
 _LOG2_E = 1 / math.log(2)
 

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 
-from ragged_dialect.lowering.math_emitter import EXACT, LN2, Number, two_parts, with_sign_of
-from ragged_dialect.lowering.math_exponential import type_of
+from ragged_dialect.lowering.math.emitter import EXACT, LN2, Number, two_parts, with_sign_of
+from ragged_dialect.lowering.math.exponential import type_of
 
 _SQRT_HALF_BITS, _SQRT_HALF_BITS_F64 = 0x3F3504F3, 0x3FE6A09E667F3BCD
 

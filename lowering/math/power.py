@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect._mlir import math as math_ops
-from ragged_dialect.lowering.math_emitter import EXACT, LN2, Number, two_parts, with_sign_of
-from ragged_dialect.lowering.math_exponential import exp2_of_sum, type_of
-from ragged_dialect.lowering.math_logarithm import exponent_and_fraction, log2
+from ragged_dialect.lowering.math.emitter import EXACT, LN2, Number, two_parts, with_sign_of
+from ragged_dialect.lowering.math.exponential import exp2_of_sum, type_of
+from ragged_dialect.lowering.math.logarithm import exponent_and_fraction, log2
 
 _THIRD = EXACT.divide(1, Decimal(3))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from ragged_dialect.lowering.math_emitter import Number, with_sign_of
-from ragged_dialect.lowering.math_exponential import type_of
-from ragged_dialect.lowering.math_library import MathLibrary
-from ragged_dialect.lowering.math_trigonometry import half_pi
+from ragged_dialect.lowering.math.emitter import Number, with_sign_of
+from ragged_dialect.lowering.math.exponential import type_of
+from ragged_dialect.lowering.math.library import MathLibrary
+from ragged_dialect.lowering.math.trigonometry import half_pi
 
 ATAN = (-0.33333316, 0.19998533, -0.14244512, 0.106001884, -0.06092794)
 ATAN_LONG = (

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math as numbers
 
 from ragged_dialect._mlir import arith, math
-from ragged_dialect.lowering.math_emitter import Number, with_sign_of
-from ragged_dialect.lowering.math_library import MathLibrary
+from ragged_dialect.lowering.math.emitter import Number, with_sign_of
+from ragged_dialect.lowering.math.library import MathLibrary
 
 
 def fmod(x: Number, y: Number, library: MathLibrary) -> Number:

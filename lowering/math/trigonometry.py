@@ -16,9 +16,9 @@ import math
 from decimal import Decimal
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.math_emitter import EXACT, Bits, Number
-from ragged_dialect.lowering.math_exponential import type_of
-from ragged_dialect.lowering.math_library import MathLibrary
+from ragged_dialect.lowering.math.emitter import EXACT, Bits, Number
+from ragged_dialect.lowering.math.exponential import type_of
+from ragged_dialect.lowering.math.library import MathLibrary
 
 _HALF_PI = Decimal("1.57079632679489661923132169163975144209858469968755291048747")
 

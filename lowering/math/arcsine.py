@@ -6,9 +6,9 @@ An odd polynomial up to a half; beyond, with `z = (1 - |x|) / 2`, which is exact
 
 from __future__ import annotations
 
-from ragged_dialect.lowering.math_emitter import Number, with_sign_of
-from ragged_dialect.lowering.math_exponential import type_of
-from ragged_dialect.lowering.math_trigonometry import half_pi
+from ragged_dialect.lowering.math.emitter import Number, with_sign_of
+from ragged_dialect.lowering.math.exponential import type_of
+from ragged_dialect.lowering.math.trigonometry import half_pi
 
 ASIN = (0.16666754, 0.07495252, 0.04547604, 0.02415209, 0.042211805)
 
