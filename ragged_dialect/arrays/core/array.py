@@ -309,7 +309,9 @@ class RaggedArray(Value, ArrayMethods):
         raise ArgumentError("expected one truth value, got a ragged array (use any() or all())")
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
-        raise ArgumentError("expected a dense array, got a ragged one (use to_padded, values or tolist)")
+        raise ArgumentError(
+            "expected a dense array, got a ragged one (use to_padded, values or tolist; rg.take(table, x) takes rows)"
+        )
 
 
 def _is_long_copy(x: RaggedArray) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence, Sized
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from ragged_dialect.runtime.signature import Array
 def _vector(vector: object, name: str, like: Array, reach: int | None = None) -> Array:
     """An index vector on the device of the values. A plain sequence of numbers goes to it."""
     known = storage.library(vector) is not None
+    inside = cast("Sequence[object]", vector) if isinstance(vector, (list, tuple)) else ()
+    if any(isinstance(v, Sized) and getattr(v, "ndim", 1) for v in inside):
+        raise ArgumentError(f"{name}: expected integers, got a sequence of vectors (every level is an argument)")
     taken = storage.take(vector)
     if not known and not taken.size:
         taken = taken.astype(np.int64)
