@@ -58,16 +58,21 @@ class ShortComponents:
         return ShortComponents(loop, length, own, bodies, frozenset(op for op in inner if along[op] != op))
 
     def fits(self, registers: Registers) -> bool:
-        """Whether there are masks for all that is read and written."""
-        return all(body.bytes <= set(registers.masked) for body in self.bodies.values())
+        """Whether there are masks for all that is read and written, and a block has all of a component."""
+        lanes = self._lanes(registers)
+        masked = all(body.bytes <= set(registers.masked) for body in self.bodies.values())
+        return masked and all((constant_int(block.operands[2]) or 0) >= lanes for block in self.blocks)
+
+    def _lanes(self, registers: Registers) -> int:
+        """Elements of the widest type in a register."""
+        widths = [size for body in self.bodies.values() for size in body.wide]
+        for body in self.bodies.values():
+            widths += [width(one.element.type) for one in body.accumulators if not is_count(body, one)]
+        return registers.least(max(widths, default=8))
 
     def emit(self, registers: Registers) -> None:
         """Put a branch around the ops, and beside it what is done to a component of one register."""
-        widths = [size for body in self.bodies.values() for size in body.wide]
-        widths += [
-            width(one.element.type) for x in self.bodies.values() for one in x.accumulators if not is_count(x, one)
-        ]
-        lanes = registers.least(max(widths))
+        lanes = self._lanes(registers)
         *_, end = self.loop.regions[0].blocks[0].operations
         with ir.InsertionPoint(end), self.loop.location:
             rest = arith.subi(self.length, build.value(1))
