@@ -10,7 +10,7 @@ from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import bit_width, constant_int, defining_op, made_by
+from ragged_dialect.ir.match import bit_width, constant_int, defining_op, is_number, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -109,9 +109,12 @@ def _lookups(loop: ir.Operation, inner: ir.Operation) -> Iterator[_Lookup]:
     index = inner.regions[0].blocks[0].arguments[0]
     if columns is None or constant_int(inner.operands[2]) != 1 or _is_in(first, loop):
         return
-    for op in find_ops(inner, "memref.load"):
+    loads = [op.operation for op in inner.regions[0].blocks[0].operations if op.operation.name == "memref.load"]
+    for op in loads:  # those of a branch may be at what is made in it
         table, *indices = op.operands
-        if len(indices) < 2 or indices.pop() != index or _is_in(table, loop, inner):
+        if len(indices) < 2 or indices.pop() != index or not is_number(op.results[0].type):
+            continue
+        if _is_in(table, loop, inner):
             continue
         ops = _made_of(indices, loop, inner)
         size = bit_width(table.type.element_type) // 8

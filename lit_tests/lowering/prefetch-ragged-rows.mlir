@@ -123,3 +123,65 @@ func.func @twice(%ids: memref<?xindex>, %table: memref<?x64xf32>, %out: memref<6
   }
   return
 }
+
+// -----
+
+// A number that is the same for all rows, elements of two numbers, and rows in a branch.
+
+// CHECK-LABEL: func.func @number
+// CHECK: memref.prefetch
+// CHECK-LABEL: func.func @complex
+// CHECK-NOT: prefetch
+// CHECK-LABEL: func.func @branch
+// CHECK-NOT: prefetch
+// CHECK: return
+func.func @number(%ids: memref<?xi64>, %table: memref<?x64xf32>, %scale: memref<f32>, %out: memref<64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %k = %c0 to %n step %c1 {
+    scf.for %f = %c0 to %c64 step %c1 {
+      %number = memref.load %ids[%k] : memref<?xi64>
+      %row = arith.index_cast %number : i64 to index
+      %x = memref.load %table[%row, %f] : memref<?x64xf32>
+      %s = memref.load %scale[] : memref<f32>
+      %r = arith.mulf %s, %x : f32
+      memref.store %r, %out[%f] : memref<64xf32>
+    }
+  }
+  return
+}
+
+func.func @complex(%ids: memref<?xi64>, %table: memref<?x64xcomplex<f32>>, %out: memref<64xcomplex<f32>>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %k = %c0 to %n step %c1 {
+    scf.for %f = %c0 to %c64 step %c1 {
+      %number = memref.load %ids[%k] : memref<?xi64>
+      %row = arith.index_cast %number : i64 to index
+      %x = memref.load %table[%row, %f] : memref<?x64xcomplex<f32>>
+      memref.store %x, %out[%f] : memref<64xcomplex<f32>>
+    }
+  }
+  return
+}
+
+func.func @branch(%ids: memref<?xi64>, %mask: memref<64xi1>, %table: memref<?x64x64xf32>, %out: memref<64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %k = %c0 to %n step %c1 {
+    scf.for %f = %c0 to %c64 step %c1 {
+      %c = memref.load %mask[%f] : memref<64xi1>
+      %number = memref.load %ids[%k] : memref<?xi64>
+      %row = arith.index_cast %number : i64 to index
+      scf.if %c {
+        %at = arith.remui %row, %c64 : index
+        %x = memref.load %table[%row, %at, %f] : memref<?x64x64xf32>
+        memref.store %x, %out[%f] : memref<64xf32>
+      }
+    }
+  }
+  return
+}
