@@ -95,3 +95,40 @@ func.func @unknown(%offsets: memref<?xi64> {llvm.noalias}, %x: memref<?xf32>, %y
   }
   return
 }
+
+// -----
+
+// A store to memory of which nothing is known writes no temporary of the component, which is in a register still.
+
+// CHECK-LABEL: func.func @temporary
+// CHECK: scf.if
+// CHECK: %[[A:.*]] = vector.maskedload
+// CHECK: %[[B:.*]] = arith.mulf %[[A]], %[[A]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%c0]
+// CHECK-NOT: vector.maskedload
+// CHECK: arith.select %{{.*}}, %[[B]]
+// CHECK: } else {
+func.func @temporary(%offsets: memref<?xi64> {llvm.noalias}, %x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %z: memref<?xf32>, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %b = %c0 to %n step %c1 {
+    %low = memref.load %offsets[%b] : memref<?xi64>
+    %length = arith.index_cast %low : i64 to index
+    %temp = memref.alloc(%length) : memref<?xf32>
+    scf.for %i = %c0 to %length step %c1 {
+      %a = memref.load %x[%i] : memref<?xf32>
+      %r = arith.mulf %a, %a : f32
+      memref.store %r, %temp[%i] : memref<?xf32>
+    }
+    memref.store %zero, %z[%c0] : memref<?xf32>
+    %sum = scf.for %i = %c0 to %length step %c1 iter_args(%s = %zero) -> (f32) {
+      %a = memref.load %temp[%i] : memref<?xf32>
+      %r = arith.addf %s, %a fastmath<reassoc> : f32
+      scf.yield %r : f32
+    }
+    memref.store %sum, %y[%b] : memref<?xf32>
+    memref.dealloc %temp : memref<?xf32>
+  }
+  return
+}

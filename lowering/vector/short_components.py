@@ -123,10 +123,11 @@ class _Component:
         self.hidden = {op.results[0] for op in found.ops if op.name == "memref.alloc" and self._is_hidden(op)}
 
     def _is_hidden(self, alloc: ir.Operation) -> bool:
-        """Whether rows that are held are all that is in a buffer."""
+        """Whether a row that is held is all that is in a buffer."""
         rows = {op: row_of(body, op) for body in self.found.bodies.values() for op in body.ops}
         users = [use.owner.operation for use in alloc.results[0].uses]
-        return all(user.name == "memref.dealloc" or rows.get(user) is not None for user in users)
+        used = {rows.get(user) for user in users if user.name != "memref.dealloc"}
+        return None not in used and len(used) < 2
 
     def emit(self, ops: Iterable[ir.Operation]) -> None:
         """Make ops, with loops as one step each."""
@@ -175,10 +176,11 @@ class _Component:
         self.known[body.loop.results[one.number]] = one.combiner.apply(total, self.known.get(before, before))
 
     def forget(self, op: ir.Operation) -> None:
-        """Forget what an op may have written."""
+        """Forget what an op may have written: nothing else goes to what is hidden."""
         for inner in ops_in(op):
             if inner.name == "memref.store":
-                self.held = {row: x for row, x in self.held.items() if apart(row[0], inner.operands[1])}
+                into = inner.operands[1]
+                self.held = {r: x for r, x in self.held.items() if r[0] in self.hidden or apart(r[0], into)}
             elif not inner.name.startswith(("arith.", "math.", "scf.")) and inner.name not in {"memref.load", *VIEWS}:
                 self.held = {row: x for row, x in self.held.items() if row[0] in self.hidden}
 
