@@ -424,3 +424,28 @@ func.func @matrix(%x: memref<?x?xf32> {llvm.noalias}, %out: memref<?xf32> {llvm.
   }
   return
 }
+
+// -----
+
+// So do rows of which each has its own length.
+
+// CHECK-LABEL: func.func @triangle
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {
+// CHECK: scf.for
+// CHECK-NOT: iter_args
+// CHECK: return
+func.func @triangle(%x: memref<?xf32>, %y: memref<?xf32>, %out: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %y[%i] : memref<?xf32>
+    scf.for %j = %c0 to %i step %c1 {
+      %b = memref.load %x[%j] : memref<?xf32>
+      %s = memref.load %out[%j] : memref<?xf32>
+      %d = arith.mulf %a, %b : f32
+      %r = arith.maximumf %s, %d : f32
+      memref.store %r, %out[%j] : memref<?xf32>
+    }
+  }
+  return
+}

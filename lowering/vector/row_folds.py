@@ -126,10 +126,9 @@ class RowFold:
     def _has_tiles(self, registers: Registers) -> bool:
         """Whether a register of columns after the other can go along all rows, since all that is read is either of the
         row alone or of the column alone, as where all pairs of two vectors meet."""
-        outside = defining_op(self.body.loop.operands[1])
         if self.written or not self.kept or not self.body.bytes <= set(registers.masked):
             return False
-        if outside is not None and outside.block == self.loop.regions[0].blocks[0]:
+        if _is_in(self.loop, self.body.loop.operands[1]):
             return False
         counts = [op for one in (*self.kept, *self.counted) for op in (one.load, one.store)]
         return all(self._is_same(op) for op in self._loads() if op not in counts)
