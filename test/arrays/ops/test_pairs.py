@@ -122,6 +122,11 @@ FOLDED: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = [
         lambda x, y, p: (p[:, :, None] * p[:, None, :]).sum((1, 3)),
         lambda x, y, p: (p[:, None] * p).sum((0, 2)),
     ),
+    (
+        "a number of the component",
+        lambda x, y, p: (x[:, :, None] - y[:, None, :] + x.sum(1)[:, None, None]).sum(1),
+        lambda x, y, p: (x[:, None] - y + x.sum()).sum(0),
+    ),
     ("any", lambda x, y, p: (x[:, :, None] > y[:, None, :]).any(1), lambda x, y, p: (x[:, None] > y).any(0)),
 ]
 
