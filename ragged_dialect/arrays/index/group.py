@@ -77,11 +77,16 @@ def _is_ragged(*letters: str) -> bool:
     return any(letter in RAGGED for letter in letters)
 
 
+def folds_pairs(x: Tensor, dims: frozenset[int]) -> bool:
+    """Whether a reduction is over the first elements of all pairs, which can be computed for each second one."""
+    return x.turned is not None and 1 in dims and dims.isdisjoint((0, 2))
+
+
 def grouped(x: Tensor, dims: frozenset[int], *, folds: bool = False) -> Grouped:
     """`x`, without windows and tiles, with the elements that a reduction of `dims` combines side by side;
     itself where levels stay with their parents. What only `folds` them, and needs none in the order of the source,
     has those of all pairs computed so."""
-    if folds and x.turned is not None and 1 in dims and dims.isdisjoint((0, 2)):
+    if folds and x.turned is not None and folds_pairs(x, dims):
         return Grouped(x, x.turned(), dims - {1} | {2})
     value, found, moves = x, set[int](), list[_Move]()
     first = 0

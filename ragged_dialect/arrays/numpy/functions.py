@@ -17,6 +17,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype
 from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS, allowed, is_left_out, reduce
 from ragged_dialect.arrays.ops.join import concat, parts_of, pieces
 from ragged_dialect.arrays.ops.join import stack as stacked
+from ragged_dialect.arrays.ops.sorting import quantile as quantiles
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -145,7 +146,7 @@ def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bo
 @_function
 def median(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
     """The element in the middle, or the mean of the two."""
-    return OPERATIONS["median"](a, axis=axis, keepdims=keepdims)
+    return quantiles.median(a, axis=axis, keepdims=keepdims)
 
 
 @_function
@@ -154,7 +155,7 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool 
     numbers = storage.take(q)
     if numbers.ndim > 1:
         raise ArgumentError(f"np.quantile: expected a number or a vector for q, got rank {numbers.ndim}")
-    found = [OPERATIONS["quantile"](a, q=one, axis=axis, keepdims=keepdims) for one in numbers.ravel().tolist()]
+    found = [quantiles.quantile(a, q=one, axis=axis, keepdims=keepdims) for one in numbers.ravel().tolist()]
     return stacked(found, axis=0) if numbers.ndim else found[0]
 
 

@@ -13,14 +13,16 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import insert_ones
+from ragged_dialect.arrays.index.group import folds_pairs
+from ragged_dialect.arrays.index.rows import component_lengths, component_starts, window
 from ragged_dialect.arrays.ops.elementwise import astype
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
-from ragged_dialect.arrays.tracing.elements import kind
+from ragged_dialect.arrays.tracing.elements import compare, kind, select
 from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
-from ragged_dialect.ir import shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
 
 Combine: TypeAlias = "Callable[[list[ir.Value], list[ir.Value]], Sequence[ir.Value]]"
@@ -97,7 +99,19 @@ def source(x: Tensor) -> Tensor:
 
 def finish(x: Tensor, made: Tensor, dims: frozenset[int], keepdims: bool) -> Tensor:
     """The result of a reduction, with an extent of 1 for every reduced dim of `x` if it keeps them."""
+    made = _of_pairs(x, made) if folds_pairs(x, dims) else made
     return insert_ones(made, sorted(dims)) if keepdims else made
+
+
+def _of_pairs(x: Tensor, made: Tensor) -> Tensor:
+    """What is left of the second elements in a component: none where there are no first ones, and so no pairs."""
+    first, starts, lengths = (component_lengths(x, 1), component_starts(made, 1), component_lengths(made, 1))
+
+    def length(at: ir.Value) -> ir.Value:
+        return select(compare("eq", shapes.load(first, at), build.value(0)), build.value(0), shapes.load(lengths, at))
+
+    kept = vectors.generate(shapes.dim(lengths, 0), length)
+    return contiguous(window(made, 1, starts, kept))
 
 
 # Across components ---------------------------------------------------------------------------------

@@ -141,8 +141,21 @@ def test_first_elements_of_pairs_are_folded_in_place(program: Callable[..., Any]
     text = str(compiled.lower(*some))
     assert "group_by" not in text
     assert "row_ids" not in text
-    for got, wanted in zip(program(*some), compiled(*some), strict=True):
+    for got, wanted in zip(program(X, Y, POINTS), rg.jit(program)(X, Y, POINTS), strict=True):
         np.testing.assert_allclose(got, wanted)
+
+
+def test_components_without_first_elements_have_nothing_folded() -> None:
+    """And what other reductions leave of them conforms."""
+
+    def program(x: Any, y: Any) -> Any:
+        pairs = x[:, :, None] - y[:, None, :]
+        return pairs.max(1) + rg.softmax(pairs, axis=1).sum(1)
+
+    for run in (program, rg.jit(program)):
+        made = run(rg.from_lengths(np.arange(3.0), [0, 3]), rg.from_lengths(np.arange(4.0), [2, 2]))
+        np.testing.assert_array_equal(made.lengths, [0, 2])
+        np.testing.assert_allclose(made.values, [1.0, 0.0], atol=1e-12)
 
 
 def test_where_the_nearest_are() -> None:

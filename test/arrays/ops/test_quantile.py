@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -56,6 +58,12 @@ def test_names_of_numpy() -> None:
     np.testing.assert_allclose(rg.quantile(dense, 0.3, axis=1), np.quantile(dense, 0.3, axis=1))
     np.testing.assert_allclose(rg.median(dense, axis=(1, 2)), np.median(dense, axis=(1, 2)))
     np.testing.assert_allclose(np.median(rows, axis=3).values, np.median(dense, axis=2))
+
+
+def test_numpy_finds_them_in_a_new_process() -> None:
+    code = "import numpy as np, ragged_dialect as rg; print(np.median(rg.ragged([[3, 1, 2], [4]]), axis=1))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[2. 4.]\n"
 
 
 def test_what_is_nan_or_infinite() -> None:
