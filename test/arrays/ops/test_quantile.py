@@ -32,7 +32,7 @@ def expected(function: Callable[..., Any], x: rg.RaggedArray, *arguments: Any) -
         return np.stack([function(p, *arguments, axis=0) if len(p) else np.full(p.shape[1:], np.nan) for p in wide])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64, np.bool_])
 @pytest.mark.parametrize("features", [(), (3,)])
 def test_quantiles_of_components(dtype: Any, features: tuple[int, ...]) -> None:
