@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
-from ragged_dialect.ir import build
+from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import bit_width, constant_int, defining_op, is_number, made_by
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.vector.machine import CACHE_LINE
 from ragged_dialect.passes.base import RaggedPass
-
-_LINE = 64
-"""Bytes of a cache line."""
 
 _AHEAD = 8192
 """Bytes of rows that are asked for before they are read. On a Zen 5 core bags of 60 rows of 64 float32, of tables of
@@ -78,8 +76,7 @@ class _Lookup:
         with ir.InsertionPoint(self.loop), self.loop.location:
             large = build.at_least(memref.dim(self.table, build.value(0)), -(-_LARGE // row))
         with ir.InsertionPoint.at_block_begin(body), self.loop.location:
-            choice = scf.IfOp(large)
-            with ir.InsertionPoint(choice.then_block):
+            with flow.when(large):
                 known: ValueMap = {}
                 for op in self.ops:
                     if op.name == "memref.load":
@@ -88,9 +85,8 @@ class _Lookup:
                         clone(op, known)
                 place = [known.get(x, x) for x in self.indices]
                 last = self.columns - 1
-                for column in (*range(0, last, _LINE // size), last):
+                for column in (*range(0, last, CACHE_LINE // size), last):
                     memref.prefetch(self.table, [*place, build.value(build.add(self.first, column))], False, 3, True)
-                scf.yield_([])
 
     def _later(self, numbers: ir.Value, ahead: int) -> ir.Value:
         """An entry of a vector some places behind that of the loop, or its last one; behind a window of it, too."""
@@ -118,7 +114,7 @@ def _lookups(loop: ir.Operation, inner: ir.Operation) -> Iterator[_Lookup]:
             continue
         ops = _made_of(indices, loop, inner)
         size = bit_width(table.type.element_type) // 8
-        if ops is not None and any(o.name == "memref.load" for o in ops) and columns * size >= _LINE:
+        if ops is not None and any(o.name == "memref.load" for o in ops) and columns * size >= CACHE_LINE:
             yield _Lookup(loop, table, tuple(indices), first, columns, tuple(ops))
 
 
