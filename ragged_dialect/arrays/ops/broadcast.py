@@ -180,8 +180,9 @@ def _broadcast_or_pairs(trace: Trace, operands: Sequence[Tensor], dtypes: Sequen
 
 
 def _turns(x: Tensor, rank: int) -> bool:
-    """Whether an operand of what is of all pairs goes along one of dims 1 and 2 of the result at most, or turns."""
-    return x.turned is not None or any(_stays(x, dim - rank + x.ndim) for dim in (1, 2))
+    """Whether an operand of what is of all pairs goes along one of dims 1 and 2 of the result at most, or turns: where
+    there are dims before those of the pairs they are others."""
+    return (x.turned is not None and x.ndim == rank) or any(_stays(x, dim - rank + x.ndim) for dim in (1, 2))
 
 
 def _turned(x: Tensor, rank: int) -> Tensor:

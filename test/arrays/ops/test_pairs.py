@@ -158,6 +158,16 @@ def test_components_without_first_elements_have_nothing_folded() -> None:
         np.testing.assert_allclose(made.values, [1.0, 0.0], atol=1e-12)
 
 
+def test_dims_before_those_of_pairs() -> None:
+    scales = np.arange(3.0).reshape(3, 1, 1, 1)
+    for axis in (1, 2, 3):
+
+        def program(x: Any, y: Any, axis: int = axis) -> Any:
+            return ((x[:, :, None] - y[:, None, :]) + scales).sum(axis)
+
+        assert rg.jit(program)(X, Y).tolist() == program(X, Y).tolist()
+
+
 def test_where_the_nearest_are() -> None:
     some = rg.jit(lambda p: (distances(p).argmin(1), distances(p).min(axis=1, keepdims=True)))
     for got, least, part in zip(*some(POINTS), POINTS, strict=True):
