@@ -10,7 +10,7 @@ from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import bit_width, constant_int, defining_op, is_number, made_by
+from ragged_dialect.ir.match import bit_width, constant_int, defining_op, is_made_in, is_number, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.vector.machine import CACHE_LINE
 from ragged_dialect.passes.base import RaggedPass
@@ -103,14 +103,14 @@ def _lookups(loop: ir.Operation, inner: ir.Operation) -> Iterator[_Lookup]:
     """The rows that the loop in a loop over rows reads along."""
     columns, first = _columns(inner), inner.operands[0]
     index = inner.regions[0].blocks[0].arguments[0]
-    if columns is None or constant_int(inner.operands[2]) != 1 or _is_in(first, loop):
+    if columns is None or constant_int(inner.operands[2]) != 1 or is_made_in(first, loop):
         return
     loads = [op.operation for op in inner.regions[0].blocks[0].operations if op.operation.name == "memref.load"]
     for op in loads:  # those of a branch may be at what is made in it
         table, *indices = op.operands
         if len(indices) < 2 or indices.pop() != index or not is_number(op.results[0].type):
             continue
-        if _is_in(table, loop, inner):
+        if is_made_in(table, loop, inner):
             continue
         ops = _made_of(indices, loop, inner)
         size = bit_width(table.type.element_type) // 8
@@ -134,13 +134,13 @@ def _made_of(values: list[ir.Value], loop: ir.Operation, inner: ir.Operation) ->
     row = loop.regions[0].blocks[0].arguments[0]
     found: list[ir.Operation] = []
     for value in values:
-        if not _is_in(value, loop, inner) or any(value in op.results for op in found):
+        if not is_made_in(value, loop, inner) or any(value in op.results for op in found):
             continue
         op = defining_op(value)
         if op is None:
             return None
         if op.name == "memref.load":
-            if list(op.operands)[1:] != [row] or _is_in(op.operands[0], loop, inner):
+            if list(op.operands)[1:] != [row] or is_made_in(op.operands[0], loop, inner):
                 return None
         else:
             before = _made_of([x for x in op.operands if x != row], loop, inner)
@@ -149,10 +149,3 @@ def _made_of(values: list[ir.Value], loop: ir.Operation, inner: ir.Operation) ->
             found += [o for o in before if o not in found]
         found.append(op)
     return found
-
-
-def _is_in(value: ir.Value, *loops: ir.Operation) -> bool:
-    """Whether one of some loops, but none in it, makes a value."""
-    op = defining_op(value)
-    block = value.owner if op is None else op.block
-    return any(block == loop.regions[0].blocks[0] for loop in loops)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of
-from ragged_dialect.ir.match import bit_width, constant_int, defining_op, is_number, made_by
+from ragged_dialect.ir.match import bit_width, constant_int, is_made_in, is_number, made_by
 from ragged_dialect.lowering.attributes import GUARD
 from ragged_dialect.lowering.buffers import is_own, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
@@ -102,8 +102,7 @@ class Body:
 
     def is_inside(self, value: ir.Value) -> bool:
         """Whether the loop makes a value."""
-        op = defining_op(value)
-        return value.owner == self.block if op is None else op.block == self.block
+        return is_made_in(value, self.loop)
 
 
 def body_of(loop: ir.Operation) -> Body:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import constant_int, defining_op
+from ragged_dialect.ir.match import constant_int, is_made_in
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.combiners import Combiner
@@ -56,7 +56,7 @@ class Kept:
         found = self.combiner
         if found is None or found.ops[0].name != "arith.addi":
             return False
-        return not (_is_in(inner, found.element) or _is_in(loop, found.element))
+        return not is_made_in(found.element, inner, loop)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class RowFold:
         row alone or of the column alone, as where all pairs of two vectors meet."""
         if self.written or not self.kept or not self.body.bytes <= set(registers.masked):
             return False
-        if _is_in(self.loop, self.body.loop.operands[1]):
+        if is_made_in(self.body.loop.operands[1], self.loop):
             return False
         counts = [op for one in (*self.kept, *self.counted) for op in (one.load, one.store)]
         return all(self._is_same(op) for op in self._loads() if op not in counts)
@@ -229,7 +229,7 @@ class RowFold:
     def _is_same(self, load: ir.Operation) -> bool:
         """Whether a load reads one row for all rows."""
         *rest, last = load.operands
-        return last == self.body.index and not any(_is_in(self.loop, x) or _is_in(self.body.loop, x) for x in rest)
+        return last == self.body.index and not any(is_made_in(x, self.loop, self.body.loop) for x in rest)
 
     def _flat(self, several: Several) -> None:
         """The loop over as many rows as there are in some vectors; those beyond the last are neither folded nor
@@ -421,7 +421,7 @@ def _kept(loop: ir.Operation, inner: ir.Operation) -> tuple[Kept, ...] | None:
     for store in [op for op in ops if op.name == "memref.store"]:
         place = list(store.operands)[1:]
         loads = [op for op in ops if op.name == "memref.load" and list(op.operands) == place]
-        outside = all(x == index or not (_is_in(inner, x) or _is_in(loop, x)) for x in place)
+        outside = all(x == index or not is_made_in(x, inner, loop) for x in place)
         if outside and len(loads) == 1:
             found.append(Kept(loads[0], store))
         elif outside:
@@ -431,13 +431,6 @@ def _kept(loop: ir.Operation, inner: ir.Operation) -> tuple[Kept, ...] | None:
 
 def _is_arithmetic(op: ir.Operation) -> bool:
     return op.name.startswith("arith.") and len(op.results) == 1
-
-
-def _is_in(loop: ir.Operation, value: ir.Value) -> bool:
-    """Whether a loop, but none in it, makes a value."""
-    op = defining_op(value)
-    block = value.owner if op is None else op.block
-    return block == loop.regions[0].blocks[0]
 
 
 def _is_pure(op: ir.Operation) -> bool:

@@ -44,6 +44,13 @@ def in_block(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
     return None if op.name == "func.func" else op
 
 
+def is_made_in(value: ir.Value, *loops: ir.Operation) -> bool:
+    """Whether the body of one of some loops, but nothing inside it, makes a value."""
+    op = defining_op(value)
+    block = value.owner if op is None else op.block
+    return any(block == loop.regions[0].blocks[0] for loop in loops)
+
+
 def entry_of(op: ir.Operation) -> ir.OpView:
     """The first op of the function that an op is in."""
     while op.name != "func.func":
