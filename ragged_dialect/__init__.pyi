@@ -57,6 +57,7 @@ from ragged_dialect.arrays.ops.normalise import softmax as softmax
 from ragged_dialect.arrays.ops.scan import cumsum as cumsum
 from ragged_dialect.arrays.ops.sorting.quantile import median as median
 from ragged_dialect.arrays.ops.sorting.quantile import quantile as quantile
+from ragged_dialect.arrays.ops.sorting.search import searchsorted as searchsorted
 from ragged_dialect.arrays.ops.sorting.sort import argsort as argsort
 from ragged_dialect.arrays.ops.sorting.sort import sort as sort
 from ragged_dialect.arrays.ops.sorting.topk import top_k as top_k

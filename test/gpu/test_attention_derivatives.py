@@ -31,7 +31,7 @@ def assert_derived(
     assert_near(op, found, expected, element)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", SHORT)
@@ -127,7 +127,7 @@ def test_nothing_else_is_launched_or_kept_in_memory(op: str, dim: int, results: 
 
 
 @pytest.mark.ptx
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("cap", [None, 30.0])
 @pytest.mark.parametrize(("element", "dim"), [

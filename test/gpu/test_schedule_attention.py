@@ -127,7 +127,7 @@ def test_a_sum_may_be_unused() -> None:
 
 
 @pytest.mark.ptx
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("softcap", ["", ", softcap = 30.0"])
 @pytest.mark.parametrize(("element", "dim"), [

@@ -27,7 +27,7 @@ def check(
 LOOSE = [(op, name) for op, (takes, gives) in OPS.items() for name in takes + gives]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("op", "loose"), LOOSE)
 def test_extents_of_one_are_those_of_all(op: str, loose: str) -> None:
     """What calls alone know of an operand or result is static in the others."""
@@ -58,6 +58,7 @@ def test_softcap(op: str, element: str) -> None:
     check(op, element, (2, 1), (4, 4), "causal", 1.5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("level", levels("SSE2", "no AVX-512"))
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
 def test_processors(op: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,6 +241,7 @@ def test_scans_of_static_extents(shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(b, np.cumsum(x, 1))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 6, 12, 24])

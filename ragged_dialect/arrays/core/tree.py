@@ -1,9 +1,9 @@
-"""Nested tuples, lists and dicts as flat lists, and back."""
+"""Nested tuples, lists, dicts and dataclasses as flat lists, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +23,8 @@ _DEEPEST = 100
 
 @dataclass(frozen=True)
 class Node:
-    """A container: its type, keys (of a dict) and children; None as a child is a leaf."""
+    """A container: its type, keys (of a dict, and the fields of a dataclass) and children; None as a child is a
+    leaf."""
 
     kind: type
     keys: tuple[Static, ...]
@@ -89,8 +90,33 @@ def _flatten(value: object, leaves: list[Leaf], depth: int = 0) -> Tree:
         return value
     if value is None or isinstance(value, _STATIC):
         return Static.of(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _fields(value, leaves, depth + 1)
     leaves.append(value)
     return None
+
+
+def _fields(value: Leaf, leaves: list[Leaf], depth: int) -> Node:
+    """A dataclass: what its constructor takes. Fields with `static` in their metadata are there as they are."""
+    kind: type[object] = type(value)
+
+    def child(f: Field[Leaf]) -> Tree:
+        part = getattr(value, f.name)
+        if not f.metadata.get("static"):
+            return _flatten(part, leaves, depth)
+        try:
+            return Static.of(part)
+        except (TypeError, ValueError):
+            text = f"expected what can be hashed for '{kind.__name__}.{f.name}', which is static"
+            raise ArgumentError(f"{text}, got {type(part).__name__}") from None
+
+    given = [f for f in fields(value) if f.init]
+    return Node(kind, tuple(Static.of(f.name) for f in given), tuple(map(child, given)))
+
+
+def leaf_count(tree: Tree) -> int:
+    """How many leaves a tree has."""
+    return 1 if tree is None else sum(map(leaf_count, tree.children)) if isinstance(tree, Node) else 0
 
 
 def flatten_arguments(value: object, place: str) -> tuple[list[Any], Tree]:
@@ -100,7 +126,9 @@ def flatten_arguments(value: object, place: str) -> tuple[list[Any], Tree]:
     tree = _flatten(value, leaves)
     for leaf in leaves:
         if isinstance(leaf, _SETS) or callable(leaf):
-            raise ArgumentError(f"{place}: expected arrays, numbers or text, got {type(leaf).__name__} (use static)")
+            raise ArgumentError(
+                f"{place}: expected arrays, numbers or text, got {type(leaf).__name__} (use static, or a dataclass)"
+            )
     return leaves, tree
 
 
@@ -119,8 +147,12 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
     if isinstance(tree, Static):
         return tree.value
     children = [_unflatten(child, leaves) for child in tree.children]
-    if tree.kind is dict:
-        return dict(zip((key.value for key in tree.keys), children, strict=True))
-    if tree.kind is list:
+    kind: Leaf = tree.kind
+    named: dict[Leaf, Leaf] = dict(zip((key.value for key in tree.keys), children, strict=False))
+    if kind is dict:
+        return named
+    if hasattr(kind, "__dataclass_fields__"):
+        return kind(**named)
+    if kind is list:
         return children
-    return tree.kind(*children) if hasattr(tree.kind, "_fields") else tuple(children)
+    return kind(*children) if hasattr(kind, "_fields") else tuple(children)

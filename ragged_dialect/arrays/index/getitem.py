@@ -19,7 +19,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
 from ragged_dialect.arrays.index.gather import boolean_mask, gather, stepped
 from ragged_dialect.arrays.index.levels import structured
-from ragged_dialect.arrays.index.reorder import pick_each, take_dense
+from ragged_dialect.arrays.index.reorder import pick_each, pick_pairs, take_dense
 from ragged_dialect.arrays.index.rows import (
     clamped,
     component_lengths,
@@ -64,11 +64,22 @@ def getitem(x: Any, index: object) -> Any:
         else:
             pattern.append("array")
             leaves.append(np.zeros(0, INT64) if isinstance(item, list) and not item else item)
-    if pattern.count("array") > 1:
+    if pattern[:2] == ["array", "array"] and all(map(_is_vector, leaves[:2])):
+        pattern[:2] = ["pairs"]
+    if pattern.count("array") + pattern.count("pairs") > 1:
         raise ArgumentError(
-            f"getitem: expected one array among the indices, got {pattern.count('array')} (use them one by one)"
+            "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
+            "(use them one by one)"
         )
     return _getitem(x, *leaves, pattern=tuple(pattern))
+
+
+def _is_vector(item: Any) -> bool:
+    """Whether an index is a dense vector of integers."""
+    if isinstance(item, (RaggedArray, Tensor)):
+        return item.layout.is_dense and item.ndim == 1 and item.dtype.kind == "i"
+    given = storage.peek(item) if is_dense(item) else storage.take(item)
+    return given.ndim == 1 and given.dtype.kind == "i"
 
 
 def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
@@ -116,6 +127,9 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
             dim += 1
         elif item == "one":
             x = pick(x, dim, as_index(next(given)))
+        elif item == "pairs":
+            x = _pairs(x, next(given), next(given))
+            dim += 1
         elif item == "array":
             x, used = _by_array(x, dim, next(given))
             dim += used
@@ -216,6 +230,16 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
         f"{x.trace.op}: expected a vector, or a ragged index on dim 0, got rank {index.ndim} on "
         f'dim {dim} of layout "{x.layout}"'
     )
+
+
+def _pairs(x: Tensor, rows: Tensor, places: Tensor) -> Tensor:
+    """Element `places[k]` of component `rows[k]`, as NumPy pairs indices of neighbouring dims."""
+    equal_extents((rows, 0), (places, 0), 0)
+    at = _checked(x, 0, rows)
+    if x.layout.letter(1) not in RAGGED:
+        text = f'expected one array among the indices where dim 1 is not ragged, got 2 for layout "{x.layout}"'
+        raise LayoutError(f"{x.trace.op}: {text}")
+    return pick_pairs(x, at, shapes.as_vector(places.storage))
 
 
 def _blocks(x: Tensor, dim: int, index: Tensor) -> Tensor:

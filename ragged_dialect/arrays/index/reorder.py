@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.index.rows import (
     component_lengths,
@@ -120,6 +120,23 @@ def pick_each(x: Tensor, dim: int, index: Index, count: Mixed, extent: int | Non
     if level == len(axis.letters) - 1:
         return _matrices(x, dim, rows, count, extent)
     return _above_windows(x, dim, rows, _dense_head(x, number, level, count))
+
+
+def pick_pairs(x: Tensor, rows: ir.Value, places: ir.Value) -> Tensor:
+    """Element `places[k]` of component `rows[k]` of ragged dim 1; places count from the end where they are negative.
+    IndexError, when it runs, for one that its component does not have."""
+    number, level, axis = ragged_level(x, 1)
+    lengths, starts = component_lengths(x, 1), component_starts(x, 1)
+    count = shapes.dim(rows, 0)
+    bounds = vectors.gather(lengths, rows)
+    at = from_ends(count, lambda k: tensor.extract(places, [k]), lambda k: shapes.load(bounds, k))
+    builders.assert_valid([at, bounds], "position", x.trace.op, 1)
+    positions = vectors.generate(
+        count, lambda k: build.add(shapes.load(starts, shapes.load(rows, k)), shapes.load(at, k))
+    )
+    if level == len(axis.letters) - 1:
+        return take_rows(x, number, positions, PlainAxis(None))
+    return _above_windows(x, 1, positions, NestedAxis("d", [], [count]))
 
 
 def _matrices(x: Tensor, dim: int, rows: ir.Value, count: Mixed, extent: int | None) -> Tensor:

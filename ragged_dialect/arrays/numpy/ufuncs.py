@@ -70,7 +70,7 @@ def _call(name: str, *inputs: ArrayLike, dtype: DTypeLike | None = None, where: 
     found = OPERATIONS[name](*(inputs if dtype is None else _converted(name, inputs, dtype_of(dtype))))
     results = found if is_tuple(found) else (found,)
     if where is not True:
-        results = tuple(OPERATIONS["where"](_mask(name, where), r, 0).astype(r.dtype) for r in results)
+        results = tuple(OPERATIONS["where"](mask(name, where), r, 0).astype(r.dtype) for r in results)
     return results if isinstance(found, tuple) else results[0]
 
 
@@ -108,7 +108,7 @@ def reduce(
         raise ArgumentError(f"np.{name}.reduce: expected one of {known}, got {name}")
     x = x if dtype is None else x.astype(dtype)
     if where is not True:
-        x = OPERATIONS["where"](_mask(name, where), x, _NEUTRAL[name](x.dtype))
+        x = OPERATIONS["where"](mask(name, where), x, _NEUTRAL[name](x.dtype))
     made = OPERATIONS[REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)
     made = made if initial is None else OPERATIONS[name](made, initial)
     return made if dtype is None else OPERATIONS["astype"](made, dtype=dtype_of(dtype))
@@ -122,7 +122,7 @@ def _accumulate(name: str, x: ArrayLike, axis: int = 0, dtype: DTypeLike | None 
 _METHODS: dict[str, Body] = {"__call__": _call, "reduce": reduce, "accumulate": _accumulate}
 
 
-def _mask(name: str, where: ArrayLike) -> ArrayLike:
+def mask(name: str, where: ArrayLike) -> ArrayLike:
     made = take(where) if isinstance(where, (bool, list)) else where
     if np.dtype(getattr(made, "dtype", object)) != np.bool_:
         raise ArgumentError(f"np.{name}: expected a mask of booleans for where, got {getattr(made, 'dtype', made)}")

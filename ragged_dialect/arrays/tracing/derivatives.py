@@ -89,10 +89,11 @@ class Recorded:
 
         return worth_keeping(self.ops, values, _derived(self.trace, self.op, made))
 
-    def pulled(self, cotangents: Sequence[Tensor], kept: Sequence[Tensor] = ()) -> list[Nested]:
-        """The gradient of every argument that was asked for, as its tree. `kept` has the elements of what `keeping`
-        found worth it."""
-        pairs = [(r, c) for r, c in zip(self.results, cotangents, strict=True) if kind(r.dtype) == "f"]
+    def pulled(self, cotangents: Sequence[Tensor | None], kept: Sequence[Tensor] = ()) -> list[Nested]:
+        """The gradient of every argument that was asked for, as its tree; results whose cotangent is None have no part
+        in it. `kept` has the elements of what `keeping` found worth it."""
+        found = zip(self.results, cotangents, strict=True)
+        pairs = [(r, c) for r, c in found if kind(r.dtype) == "f" and c is not None]
         values = [r.value for r, _ in pairs]
         given = [_like(self.op, r, c) for r, c in pairs]
         trace = self.trace

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from ragged_dialect.arrays.core.arguments import bind, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import Buffer
-from ragged_dialect.arrays.core.tree import Static, flatten, unflatten
+from ragged_dialect.arrays.core.tree import Node, Static, flatten, leaf_count, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.guards import Versions
@@ -56,55 +56,68 @@ def _static(function: Function) -> Sequence[str]:
     return sorted(function.static) if isinstance(function, JitFunction) else ()
 
 
-def value_and_grad(function: Function, argnums: Numbers = 0) -> JitFunction:
+def value_and_grad(function: Function, argnums: Numbers = 0, *, has_aux: bool = False) -> JitFunction:
     """A function with the value of another one, whose result is one number of floats, and its gradient.
 
     The gradient is by the positional arguments with the numbers `argnums`, as they are nested: for an int that of one
     argument, for several a tuple. It has the structure of the argument. What is made is a jit function, which may be
-    called in others, and differentiated again.
+    called in others, and differentiated again. With `has_aux` the result is a pair of the number and of anything else,
+    which is given back beside it and has no part in the gradient: `((value, other), gradient)`.
 
     ArgumentError for arguments that are no floats and for results that are no number; PassError, with its name, for an
     operation that has no derivative."""
-    return _derived("value_and_grad", function, argnums)
+    return _derived("value_and_grad", function, argnums, has_aux)
 
 
-def grad(function: Function, argnums: Numbers = 0) -> JitFunction:
-    """A function that computes the gradient of another one; see `value_and_grad`.
+def grad(function: Function, argnums: Numbers = 0, *, has_aux: bool = False) -> JitFunction:
+    """A function that computes the gradient of another one, with `has_aux` as a pair `(gradient, other)`; see
+    `value_and_grad`.
 
     ```python
     rg.grad(lambda x: (x * x).sum())(x)  # 2 x, with the components of x
     ```"""
-    return _derived("grad", function, argnums)
+    return _derived("grad", function, argnums, has_aux)
 
 
-def _derived(op: str, function: Function, argnums: Numbers) -> JitFunction:
-    return jit(_Derived(op, _checked(op, function), argnums), static=_static(function))
+def _derived(op: str, function: Function, argnums: Numbers, has_aux: bool) -> JitFunction:
+    if not isinstance(has_aux, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"{op}: expected a boolean for has_aux, got {type(has_aux).__name__}")
+    return jit(_Derived(op, _checked(op, function), argnums, has_aux), static=_static(function))
 
 
 class _Derived:
     """A function with the gradient of another one, and its value for `value_and_grad`. A class, so that it pickles."""
 
-    def __init__(self, op: str, function: Function, argnums: Numbers) -> None:
+    def __init__(self, op: str, function: Function, argnums: Numbers, has_aux: bool) -> None:
         functools.update_wrapper(self, function, updated=())
-        self._made_of = op, function, argnums
+        self._made_of = op, function, argnums, has_aux
 
     def __reduce__(self) -> tuple[object, ...]:
         return _Derived, self._made_of
 
     def __call__(self, *arguments: Nested, **parameters: Nested) -> Nested:
         """The gradient, or both."""
-        op, function, argnums = self._made_of
+        op, function, argnums, has_aux = self._made_of
         numbers = _numbers(op, argnums, len(arguments))
         recorded = Recorded(op, functools.partial(function, **parameters), arguments, numbers)
-        if len(recorded.results) != 1 or recorded.results[0].axes:
-            got = " and ".join(r.described for r in recorded.results) or "nothing"
+        results, tree = recorded.results, recorded.tree
+        if has_aux:
+            if not isinstance(tree, Node) or tree.kind is not tuple or len(tree.children) != 2:
+                raise ArgumentError(f"{op}: expected a function with a pair of results for has_aux, got another")
+            tree = tree.children[0]
+        if tree is not None or results[0].axes:
+            value = results[: len(results) if not has_aux else leaf_count(tree)]
+            got = " and ".join(r.described for r in value) or "nothing"
             raise ArgumentError(f"{op}: expected a function whose result is one number, got {got}")
-        (result,) = recorded.results
+        result = results[0]
         check_float(f"{op}: expected a result of floats", result)
         one = Tensor(result.trace, number_like(result.value, 1), result.dtype, (), weak=result.weak)
-        gradients = recorded.pulled([one])
+        gradients = recorded.pulled([one, *[None] * (len(results) - 1)])
         gradient = tuple(gradients) if isinstance(argnums, Sequence) else gradients[0]
-        return gradient if op == "grad" else (unflatten(recorded.tree, recorded.results), gradient)
+        made = unflatten(recorded.tree, results)
+        if op == "value_and_grad":
+            return made, gradient
+        return (gradient, made[1]) if has_aux else gradient
 
 
 def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:

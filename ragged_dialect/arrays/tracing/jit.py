@@ -64,7 +64,7 @@ class JitFunction(Function):
         return kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 
     def __get__(self, instance: object, owner: object = None) -> Callable[..., Any]:
-        """As a method: the object is the first argument, which has to be static."""
+        """As a method: the object is the first argument, a dataclass or static."""
         return self if instance is None else types.MethodType(self, instance)
 
     def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
@@ -237,10 +237,11 @@ def jit(
     """Compile a function of arrays: `@rg.jit`, or `@rg.jit(static=("axis",))`.
 
     The function is called once with tracers; what it does to them becomes one program. Its arguments
-    and results may be nested tuples, lists and dicts of arrays and numbers; text, booleans, None and
-    the parameters named in `static` belong to the key. `dynamic_dims` names plain dense dims whose
-    extents are not to be part of the key: for all arguments, or by parameter. `target` is `cpu`,
-    `gpu` or `emulator`; by default where the arrays are."""
+    and results may be nested tuples, lists, dicts and dataclasses of arrays and numbers; text, booleans,
+    None, the parameters named in `static` and fields of dataclasses with `metadata={"static": True}`
+    belong to the key. As a method of a dataclass it has the object as an argument like others.
+    `dynamic_dims` names plain dense dims whose extents are not to be part of the key: for all arguments,
+    or by parameter. `target` is `cpu`, `gpu` or `emulator`; by default where the arrays are."""
     names = _static_names(static)
     if target is not None and not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"jit: expected text or None for target, got {type(target).__name__}")

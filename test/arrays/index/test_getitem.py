@@ -119,6 +119,29 @@ def test_a_slice_is_a_view() -> None:
     assert np.shares_memory(x[[2, 0]].stored.values, x.values)
 
 
+def test_pairs_of_indices() -> None:
+    x, rows, places = array(LENGTHS), np.array([2, 0, 3, -2]), np.array([4, -1, 0, 1])
+    expected = np.stack([components(x)[i][j] for i, j in zip(rows, places, strict=True)])
+    for y, own in ((x, rows), (x[1:], np.array([1, -1, 2, 1]))):
+        parts = components(y)
+        want = np.stack([parts[i][j] for i, j in zip(own, places % [len(parts[i]) for i in own], strict=True)])
+        np.testing.assert_array_equal(y[own, places % [len(parts[i]) for i in own]], want)
+    np.testing.assert_array_equal(x[rows, places], expected)
+    np.testing.assert_array_equal(x[rows, places, 1], expected[:, 1])
+    np.testing.assert_array_equal(x[[2, 0], [4, -1], None], expected[:2, None])
+    np.testing.assert_array_equal(rg.jit(lambda x, i, j: x[i, j], target="emulator")(x, rows, places), expected)
+    gradient = rg.grad(lambda x: (x[rows, places] ** 2).sum())(x)
+    sums = [np.zeros_like(c) for c in components(x)]
+    for i, j in zip(rows, places, strict=True):
+        sums[i][j] += 2 * components(x)[i][j]
+    assert_components(gradient, sums)
+
+
+def test_pairs_of_indices_of_inner_lists() -> None:
+    x = rg.ragged([[[1, 2], [3]], [[4]], [[5, 6, 7], [], [8]]])
+    assert x[np.array([2, 0, 2]), np.array([0, 1, -2])].tolist() == [[5, 6, 7], [3], []]
+
+
 def test_other_indices_do_not_compile_again() -> None:
     x = array(LENGTHS)
     assert_components(x[1:3], components(x)[1:3])
@@ -143,7 +166,14 @@ REFUSED: list[Refusal] = [
     (lambda x: x[:, [[0]]], rg.LayoutError,
      'getitem: expected a vector, or a ragged index on dim 0, got rank 2 on dim 1 of layout "dr|d"'),
     (lambda x: x[[0, 1], :, [0, 1]], TypeError,
-     "getitem: expected one array among the indices, got 2 (use them one by one)"),
+     "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
+     "(use them one by one)"),
+    (lambda x: x[np.array([10**12]), np.array([0])], IndexError,
+     "getitem: level 0, component 0: expected index in [-4, 4), got 1000000000000"),
+    (lambda x: x[[0, 1], [2, 0]], IndexError, "getitem: level 1, component 1: expected index in [-0, 0), got 0"),
+    (lambda x: x[[0, 2], [2]], rg.RuntimeCheckError, "getitem: dim 0: expected extent 2, got 1"),
+    (lambda x: rg.stack([x, x])[[0], [0]], rg.LayoutError,
+     'getitem: expected one array among the indices where dim 1 is not ragged, got 2 for layout "d|dr|d"'),
     (lambda x: x[np.array([0.5])], TypeError, "getitem: expected indices of integers or booleans, got float64"),
     (lambda x: x[rg.ragged([[0], [], [9], []])], IndexError,
      "getitem: level 1, component 1: expected index in [-5, 5), got 9"),

@@ -46,6 +46,7 @@ def loop(layer: Layer, k: int, activation: str = "silu", normalized: bool = True
     return out
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_tokens_are_sums_of_what_experts_make_of_them(k: int, gated: bool) -> None:

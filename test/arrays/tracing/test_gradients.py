@@ -320,6 +320,7 @@ def test_gradient_in_a_jit_function():
     np.testing.assert_allclose(new, w - 0.1 * 2 * x.values.T @ product)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("keys", [{"causal": True}, {"window": (0, 0)}])
 def test_second_derivatives_of_softcaps_with_hidden_keys(keys):
     """No key that is not seen has part in them, whose score is infinite."""
@@ -413,6 +414,7 @@ def test_an_operation_without_a_derivative_is_named():
         rg.grad(lambda x: x.prod(axis=0).sum())(x)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "shape", [(2, 3, 4, 4), (2, 1, 4, 4), (1, 3, 4, 4), (1, 1, 4, 4), (3, 4, 4), (4, 4), (2, 1, 1, 4), (1, 1, 1, 4)]
 )

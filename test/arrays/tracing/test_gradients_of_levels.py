@@ -55,7 +55,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("x", [GAPS, ROWS, BATCHES], ids=["drr", "drr|d", "ddr"])
 @pytest.mark.parametrize("name", VIEWS)
 def test_views(name, x):
@@ -69,6 +69,7 @@ def test_rows_of_lists():
     check(lambda x: x[:, 0, 0], LISTS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("features", [(), (2,)], ids=["ddr", "ddr|d"])
 def test_rows_of_batches_of_several_dims(features):
     """What is left has the dims of the batch, which are one of the storage."""
@@ -130,6 +131,7 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_with_dims_between_levels(name):
     arguments = PRODUCTS[name]

@@ -53,6 +53,7 @@ def upstream(result: Any) -> Any:
     return rg.like(result, made) if isinstance(result, rg.RaggedArray) else made
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", KEPT)
 def test_gradients_of_what_is_kept(name: str) -> None:
     function, arguments, count = KEPT[name]

@@ -1,0 +1,277 @@
+"""NumPy's functions whose arguments are others than those of the operations that do their work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import checked_axis, integer, listed
+from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
+from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
+from ragged_dialect.arrays.ops.join import concat, parts_of, pieces
+from ragged_dialect.arrays.ops.join import stack as stacked
+from ragged_dialect.arrays.ops.sorting import quantile as quantiles
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.narrowing import is_integer, is_tuple
+
+
+def einsum(subscripts: str, *operands: ArrayLike) -> ArrayLike:
+    """Sums of products."""
+    return OPERATIONS["einsum"](*operands, subscripts=subscripts)
+
+
+def concatenate(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
+    """Arrays joined along a dim."""
+    return concat(listed("np.concatenate", "arrays", arrays), axis=axis)
+
+
+def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
+    """Arrays of one structure along a new dim."""
+    return stacked(listed("np.stack", "arrays", arrays), axis=axis)
+
+
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ArrayLike:
+    """`x` where the condition holds, else `y`."""
+    return OPERATIONS["where"](condition, x, y)
+
+
+def clip(
+    a: ArrayLike, a_min: ArrayLike = None, a_max: ArrayLike = None, *, min: ArrayLike = None, max: ArrayLike = None
+) -> ArrayLike:
+    """The elements moved into bounds, which have two names each."""
+    return OPERATIONS["clip"](a, min if a_min is None else a_min, max if a_max is None else a_max)
+
+
+def round(a: ArrayLike, decimals: int = 0) -> ArrayLike:
+    """The nearest multiples of 10**-decimals."""
+    return a.round(decimals)
+
+
+around = round
+
+
+def take(a: ArrayLike, indices: ArrayLike, axis: int) -> ArrayLike:
+    """Indices of a dim; NumPy's default, all elements as one vector, is none of ragged arrays."""
+    return OPERATIONS["take"](a, indices, axis=axis)
+
+
+def astype(x: ArrayLike, dtype: DTypeLike) -> ArrayLike:
+    """The elements in another dtype."""
+    return OPERATIONS["astype"](x, dtype=dtype_of(dtype))
+
+
+def squeeze(a: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
+    """Without dims of extent 1."""
+    return OPERATIONS["squeeze"](a, axis=axis)
+
+
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ArrayLike:
+    """Dims in another order, by default the reverse one, which a ragged dim does not have."""
+    order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes) if isinstance(axes, list) else axes
+    return OPERATIONS["transpose"](a, axes=order)
+
+
+def expand_dims(a: ArrayLike, axis: int) -> ArrayLike:
+    """A dim of extent 1."""
+    return OPERATIONS["unsqueeze"](a, axis=axis)
+
+
+def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
+    """The structure with one number everywhere."""
+    wanted = a.dtype if dtype is None else dtype_of(dtype)
+    given = storage.converted("np.full_like", storage.take(fill_value), wanted)
+    return OPERATIONS["where"](True, given if given.ndim else given.item(), a.astype(wanted))  # a number has no device
+
+
+def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
+    """The structure with zeros."""
+    return full_like(a, 0, dtype)
+
+
+def ones_like(a: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
+    """The structure with ones."""
+    return full_like(a, 1, dtype)
+
+
+def count_nonzero(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """How many elements are not 0."""
+    return OPERATIONS["sum"](OPERATIONS["not_equal"](a, 0), axis=axis, keepdims=keepdims)
+
+
+def sort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> ArrayLike:
+    """The elements in order; it is always stable."""
+    return OPERATIONS["sort"](a, axis=axis)
+
+
+def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> ArrayLike:
+    """The indices that sort; it is always stable."""
+    return OPERATIONS["argsort"](a, axis=axis)
+
+
+def mean(
+    a: ArrayLike, axis: ArrayLike = None, dtype: DTypeLike | None = None, keepdims: bool = False,
+    *, where: ArrayLike = True,
+) -> ArrayLike:  # fmt: skip
+    """Means, of the elements where a mask holds; nan where it does nowhere."""
+    a = a if dtype is None else a.astype(dtype)
+    if where is True:
+        return OPERATIONS["mean"](a, axis=axis, keepdims=keepdims)
+    holds = mask("mean", where)
+    total = reduce("add", a, axis=axis, keepdims=keepdims, where=holds)
+    counted = OPERATIONS["where"](holds, ones_like(a, bool), False)
+    made = OPERATIONS["divide"](total, OPERATIONS["sum"](counted, axis=axis, keepdims=keepdims))
+    return made if a.dtype.kind in "bi" else made.astype(a.dtype)
+
+
+def average(a: ArrayLike, axis: ArrayLike = None, weights: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """Means with weights, which broadcast or are those of the dim `axis`."""
+    if weights is None:
+        return OPERATIONS["mean"](a, axis=axis, keepdims=keepdims)
+    given: ArrayLike = weights if isinstance(weights, Value) else storage.take(weights)
+    if given.ndim == 1 < a.ndim and axis is not None:
+        given = given[(..., *[None] * (a.ndim - 1 - checked_axis("np.average", axis, a.ndim)))]
+    whole = OPERATIONS["where"](True, given, zeros_like(a, given.dtype))
+    total = OPERATIONS["sum"](OPERATIONS["multiply"](a, whole), axis=axis, keepdims=keepdims)
+    return OPERATIONS["divide"](total, OPERATIONS["sum"](whole, axis=axis, keepdims=keepdims))
+
+
+def norm(x: ArrayLike, ord: ArrayLike = None, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """`np.linalg.norm` of vectors, which are along a dim, or of all elements."""
+    if (is_tuple(axis) and len(axis) > 1) or (axis is None and x.ndim > 1 and ord is not None):
+        raise ArgumentError(f"np.linalg.norm: expected an axis of vectors, got {axis}")
+    size = OPERATIONS["absolute"](x)
+    if ord in (math.inf, -math.inf):
+        return OPERATIONS["max" if ord > 0 else "min"](size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return OPERATIONS["sum"](OPERATIONS["not_equal"](x, 0), axis=axis, keepdims=keepdims)
+    if ord is None or ord == 2:
+        return OPERATIONS["sqrt"](OPERATIONS["sum"](OPERATIONS["square"](size), axis=axis, keepdims=keepdims))
+    total = OPERATIONS["sum"](OPERATIONS["power"](size, ord), axis=axis, keepdims=keepdims)
+    return OPERATIONS["power"](total, 1 / ord)
+
+
+def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> ArrayLike:
+    """Of each element the choice of the first condition that holds."""
+    conditions, choices = listed("np.select", "condlist", condlist), listed("np.select", "choicelist", choicelist)
+    if len(conditions) != len(choices) or not conditions:
+        text = f"expected a choice for each of {len(conditions)} conditions, got {len(choices)}"
+        raise ArgumentError(f"np.select: {text}")
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        default = OPERATIONS["where"](condition, choice, default)
+    return default
+
+
+def median(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """The element in the middle, or the mean of the two."""
+    return quantiles.median(a, axis=axis, keepdims=keepdims)
+
+
+def quantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """The q-quantile; of several `q` those of each along a new dim 0."""
+    numbers = storage.take(q)
+    if numbers.ndim > 1:
+        raise ArgumentError(f"np.quantile: expected a number or a vector for q, got rank {numbers.ndim}")
+    found = [quantiles.quantile(a, q=one, axis=axis, keepdims=keepdims) for one in numbers.ravel().tolist()]
+    return stacked(found, axis=0) if numbers.ndim else found[0]
+
+
+def percentile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """As `quantile`, in percent."""
+    return quantile(a, storage.take(q) / 100, axis, keepdims)
+
+
+def flip(m: ArrayLike, axis: int | tuple[int, ...] | None = None) -> ArrayLike:
+    """The elements along dims in reverse order, by default along all."""
+    dims = range(m.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    gone = {checked_axis("np.flip", dim, m.ndim) for dim in dims}
+    return m[tuple(slice(None, None, -1) if dim in gone else slice(None) for dim in range(m.ndim))]
+
+
+def diff(a: ArrayLike, n: int = 1, axis: int = -1) -> ArrayLike:
+    """Differences of neighbours along a dim, `n` times: components have so many elements fewer."""
+    times = integer("np.diff", "n", n)
+    if times < 0:
+        raise ArgumentError(f"np.diff: expected n of at least 0, got {times}")
+    whole = (slice(None),) * checked_axis("np.diff", axis, a.ndim)
+    for _ in range(times):
+        later, earlier = a[(*whole, slice(1, None))], a[(*whole, slice(None, -1))]
+        a = OPERATIONS["not_equal" if a.dtype == np.bool_ else "subtract"](later, earlier)
+    return a
+
+
+def ptp(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """The largest element less the smallest one."""
+    return OPERATIONS["subtract"](*(OPERATIONS[n](a, axis=axis, keepdims=keepdims) for n in ("max", "min")))
+
+
+def size(a: ArrayLike, axis: int | None = None) -> int | None:
+    """How many elements there are; along a dim its extent, None of a ragged one."""
+    return a.size if axis is None else a.shape[checked_axis("np.size", axis, a.ndim)]
+
+
+def ndim(a: ArrayLike) -> int:
+    """Number of dims."""
+    return a.ndim
+
+
+def shape(a: ArrayLike) -> ArrayLike:
+    """Extents, None for ragged dims."""
+    return a.shape
+
+
+def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> ArrayLike:
+    """Which elements of operands that broadcast are equal within a tolerance."""
+    b = OPERATIONS["multiply"](b, 1.0)  # differences of integers, and the size of the least one, may not be integers
+    difference = OPERATIONS["absolute"](OPERATIONS["subtract"](a, b))
+    near = difference <= OPERATIONS["add"](OPERATIONS["multiply"](OPERATIONS["absolute"](b), rtol), atol)
+    near = OPERATIONS["logical_and"](near, OPERATIONS["isfinite"](b)) | OPERATIONS["equal"](a, b)
+    if not equal_nan:
+        return near
+    return near | OPERATIONS["logical_and"](OPERATIONS["isnan"](a), OPERATIONS["isnan"](b))
+
+
+def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> ArrayLike:
+    """Whether all elements are."""
+    found = isclose(a, b, rtol, atol, equal_nan).all()
+    return found if isinstance(found, Tensor) else bool(found)
+
+
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:
+    """Parts along a dim: so many, of sizes that differ by 1 at most, or cut at indices; of every component along
+    a ragged dim."""
+    dim = checked_axis("np.array_split", axis, ary.ndim)
+    if not is_integer(indices_or_sections):
+        given = storage.take(indices_or_sections)
+        if given.ndim != 1 or (given.dtype.kind != "i" and given.size):
+            raise ArgumentError(f"np.array_split: expected a number of sections or a list of indices, got {given}")
+        cuts = [None, *given.astype(np.int64).tolist(), None]
+        whole = (slice(None),) * dim
+        return [ary[(*whole, slice(low, high))] for low, high in pairwise(cuts)]
+    sections = parts_of("np.array_split", "sections", indices_or_sections)
+    if ary.layout.letter(dim) in RAGGED:
+        return pieces(ary, sections, dim, even=True)
+    extent = ary.shape[dim]
+    if extent is None:
+        text = f"expected an extent that is known when the function is traced, got dim {dim}"
+        raise LayoutError(f"np.array_split: {text}")
+    size, rest = divmod(extent, sections)
+    return array_split(ary, [k * size + min(k, rest) for k in range(1, sections)], dim)
+
+
+def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:
+    """As `array_split`; a number of sections has to divide a dense extent."""
+    extent = ary.shape[checked_axis("np.split", axis, ary.ndim)]
+    if is_integer(indices_or_sections) and (extent is None or extent % max(1, indices_or_sections)):
+        got = "a ragged one" if extent is None else extent
+        raise LayoutError(
+            f"np.split: expected an extent that {indices_or_sections} divides, got {got} (use np.array_split)"
+        )
+    return array_split(ary, indices_or_sections, axis)

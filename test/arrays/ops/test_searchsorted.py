@@ -1,0 +1,92 @@
+"""Where elements belong in vectors that are in order: `np.searchsorted` is the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.components import array, components
+from support.refusals import Refusal, refused
+
+import ragged_dialect as rg
+
+LENGTHS = (3, 0, 17, 1)
+SIDES = ("left", "right")
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 64, 1000])
+@pytest.mark.parametrize("dtype", ["?", "i1", "i4", "i8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("side", SIDES)
+def test_equal_to_numpys(side: str, dtype: str, size: int) -> None:
+    rng = np.random.default_rng(size)
+    table, x = np.sort(rng.integers(0, 9, size).astype(dtype)), array(LENGTHS, (), "f4")
+    x = (x * 6 + 4).astype(dtype)
+    got = rg.searchsorted(table, x, side=side)
+    assert got.dtype == np.int64
+    np.testing.assert_array_equal(got.values, np.searchsorted(table, np.asarray(x.values), side))
+    np.testing.assert_array_equal(np.searchsorted(table, x, side).values, got.values)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_what_is_no_number_belongs_behind_all(side: str) -> None:
+    table, values = np.array([1.0, 2.0, np.nan, np.nan]), np.array([0.0, 1.0, 3.0, np.nan, np.inf, -np.inf])
+    got = rg.searchsorted(table, rg.from_lengths(values, [2, 4]), side=side)
+    np.testing.assert_array_equal(got.values, np.searchsorted(table, values, side))
+
+
+def test_of_dense_arrays_numbers_and_other_dtypes() -> None:
+    table = np.array([1, 2, 3])
+    np.testing.assert_array_equal(rg.searchsorted(table, np.array([[0.5, 2.5], [3.0, 9.0]])), [[0, 2], [2, 3]])
+    assert rg.searchsorted(table, 2.5) == 2
+    assert rg.searchsorted(table, 2, side="right") == 2
+    assert rg.searchsorted(table, rg.from_lengths(np.array([2.5], np.float32), [1])).tolist() == [[2]]
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_in_programs(target: str) -> None:
+    x, table = array(LENGTHS), np.linspace(-1, 1, 9)
+    got = rg.jit(lambda t, x: (x * 0.5).sum(1) + rg.searchsorted(t, x).sum(1), target=target)(table, x)
+    expected = [(c * np.float32(0.5)).sum(0) + np.searchsorted(table, c).sum(0) for c in components(x)]
+    np.testing.assert_allclose(got, expected, 1e-5)
+    gradient = rg.grad(lambda x: (x * rg.searchsorted(table, x)).sum())(x)
+    np.testing.assert_array_equal(gradient.values, np.searchsorted(table, np.asarray(x.values)))
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_bins(right: bool) -> None:
+    x, bins = array(LENGTHS), np.array([-1.0, 0.0, 0.25, 1.0])
+    got = np.digitize(x, bins, right=right)
+    np.testing.assert_array_equal(got.values, np.digitize(np.asarray(x.values), bins, right=right))
+
+
+def test_members() -> None:
+    x = rg.from_lengths(np.array([3, 1, 4, 1, 5, 9, 2, 6]), [3, 0, 5])
+    for test in (np.array([1, 9]), [5, 1.0, 2.5], np.array([[3, 1], [2, 2]]), np.array([], int), 4, x[:1]):
+        own = np.asarray(test.values) if isinstance(test, rg.RaggedArray) else test
+        np.testing.assert_array_equal(np.isin(x, test).values, np.isin(np.asarray(x.values), own))
+        np.testing.assert_array_equal(np.isin(x, test, invert=True).values, ~np.isin(np.asarray(x.values), own))
+    floats = rg.from_lengths(np.array([np.nan, 1.0, np.inf]), [3])
+    assert np.isin(floats, [np.nan, np.inf]).tolist() == [[False, False, True]]
+    traced = rg.jit(lambda x, t: np.isin(x, t))(x, np.array([9, 3, 1]))
+    np.testing.assert_array_equal(traced.values, np.isin(np.asarray(x.values), [9, 3, 1]))
+
+
+REFUSED: list[Refusal] = [
+    (
+        lambda x: rg.searchsorted(x, x),
+        ValueError,
+        'searchsorted: expected a dense vector to search, got float32 of rank 3 and layout "dr|d"',
+    ),
+    (
+        lambda x: rg.searchsorted(np.zeros((2, 2)), x),
+        ValueError,
+        "searchsorted: expected a dense vector to search, got float64 of rank 2",
+    ),
+    (
+        lambda x: rg.searchsorted(np.zeros(2), x, side="middle"),
+        TypeError,
+        "searchsorted: expected 'left' or 'right' for side, got 'middle'",
+    ),
+    (lambda x: np.digitize(x, [2.0, 1.0]), TypeError, "np.digitize: expected bins in ascending order, got others"),
+]
+test_refused = refused(REFUSED, lambda: array(LENGTHS))
