@@ -98,7 +98,7 @@ def _flatten(value: object, leaves: list[Leaf], depth: int = 0) -> Tree:
 
 def _fields(value: Leaf, leaves: list[Leaf], depth: int) -> Node:
     """A dataclass: what its constructor takes. Fields with `static` in their metadata are there as they are."""
-    kind: type[object] = type(value)
+    kind: type[object] = value.__class__
 
     def child(f: Field[Leaf]) -> Tree:
         part = getattr(value, f.name)
