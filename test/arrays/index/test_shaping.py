@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -191,6 +193,16 @@ def test_concat_of_two_levels_and_dtypes() -> None:
     assert rg.concat([array((1, 2), dtype=np.int32), array((1, 2), dtype=np.float32)]).dtype == np.float64
 
 
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("dtypes", list(product(["?", "i2", "f2", "f4", "f8"], repeat=3)), ids=" ".join)
+def test_concat_has_the_dtype_of_all(dtypes: tuple[str, ...]) -> None:
+    """Whatever their order: no later one takes back what an earlier one asks for."""
+    arrays = [array((1, 2), (), dtype) for dtype in dtypes]
+    got = rg.concat(arrays)
+    assert got.dtype == np.result_type(*dtypes)
+    np.testing.assert_array_equal(got.values, np.concatenate([x.values for x in arrays]))
+
+
 @pytest.mark.parametrize("batch", [1, 2])
 def test_dense_arrays_of_a_batch_of_one(batch: int) -> None:
     """Their extents are all static, and those of what they become are not."""
@@ -217,6 +229,25 @@ def test_concat_of_many_extents() -> None:
     assert found.shape == (3, None, 39)
     assert_components(found, [whole[:1], whole[1:1], whole[1:]])
     assert np.array_equal(rg.concat(parts, axis=1), whole)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_concat_of_many_is_done_by_programs_of_few(traced: bool) -> None:
+    rng = np.random.default_rng(0)
+    arrays = [array(rng.integers(0, 4, 3), seed=k) for k in range(67)]
+    arrays[40] = arrays[40].astype(np.float64)
+    parts = [components(x) for x in arrays]
+    expected = {0: [c for own in parts for c in own], 1: [np.concatenate(own) for own in zip(*parts, strict=True)]}
+    for axis in (0, 1):
+        before = rg.compilations()
+        joined = rg.jit(lambda xs, axis=axis: rg.concat(xs, axis=axis)) if traced else partial(rg.concat, axis=axis)
+        got = joined(arrays)
+        assert got.dtype == np.float64
+        assert_components(got, expected[axis])
+        assert rg.compilations() - before <= 6
+    arrays[41] = arrays[41][1:]
+    with pytest.raises(rg.RuntimeCheckError, match=r"^concat: dim 0: expected extent 3, got 2$"):
+        rg.concat(arrays, axis=1)
 
 
 def test_stack_and_chunk() -> None:
