@@ -120,3 +120,47 @@ def test_slices(lengths: tuple[int, ...], limit: int) -> None:
 def test_selections(indices: list[int]) -> None:
     values, _ = _single((2, 0, 3), 2)
     _both("jagged_index_select", values, torch.tensor([2, 0, 3]), torch.tensor(indices))
+
+
+def _learned(name: str, *arguments: Any) -> None:
+    """Both have the same gradients, of all arguments that are floats."""
+    own = [x.clone().requires_grad_() if _is_float(x) else x for x in arguments]
+    theirs = [x.clone().requires_grad_() if _is_float(x) else x for x in arguments]
+    got, expected = getattr(fbgemm, name)(*own), getattr(peer, name)(*theirs)
+    got, expected = (x[0] if isinstance(x, (list, tuple)) else x for x in (got, expected))
+    weights = torch.rand(expected.shape, generator=torch.Generator().manual_seed(1))
+    for result in (got, expected):
+        (result * weights).sum().backward()
+    for a, b in zip(own, theirs, strict=True):
+        if _is_float(a):
+            torch.testing.assert_close(a.grad, torch.zeros_like(b) if b.grad is None else b.grad, rtol=1e-4, atol=1e-5)
+
+
+def _is_float(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.is_floating_point()
+
+
+@pytest.mark.filterwarnings("ignore:.*autograd kernel was not registered")
+@pytest.mark.parametrize("longer", [0, 2])
+@single
+def test_gradients(lengths: tuple[int, ...], longer: int) -> None:
+    rng = np.random.default_rng(sum(lengths))
+    batch, total, longest = len(lengths), sum(lengths), max(1, max(lengths, default=1)) + longer
+    offsets = _tensor(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+    if not batch or not total:
+        return  # FBGEMM's backward has no case for it
+    values, others = (_tensor(rng.standard_normal((total, n))) for n in (4, 3))
+    dense, second = (_tensor(rng.standard_normal((batch, longest, 4))) for _ in range(2))
+    _learned("jagged_to_padded_dense", values, [offsets], [longest], 0.5)
+    _learned("jagged_2d_to_dense", values, offsets, longest)
+    _learned("dense_to_jagged", dense, [offsets])
+    _learned("jagged_dense_elementwise_add", values, [offsets], dense)
+    _learned("jagged_dense_elementwise_add_jagged_output", values, [offsets], dense)
+    _learned("jagged_dense_dense_elementwise_add_jagged_output", values, [offsets], dense, second)
+    _learned("jagged_dense_elementwise_mul", values, [offsets], dense)
+    _learned("jagged_jagged_bmm", values, others, offsets, longest)
+    _learned("jagged_softmax", values, offsets, longest)
+    _learned("jagged_dense_bmm", values, offsets, _tensor(rng.standard_normal((batch, 4, 3))), longest)
+    _learned("batched_dense_vec_jagged_2d_mul", _tensor(rng.standard_normal((batch * 2, longest))), values, offsets)
+    every = _tensor(np.array([batch - 1, 0, batch - 1], np.int64))
+    _learned("jagged_index_select", values, offsets.diff(), every)

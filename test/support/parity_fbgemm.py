@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -117,4 +119,12 @@ def _unique() -> None:
     assert (unique.tolist(), reverse.tolist()) == ([1, 3, 0, 2], [1, 0, 1, 2, 3, 2])
 
 
-TABLE.not_applicable("gradients", why="they come later")
+@TABLE.works("gradients", note="of PyTorch's tensors")
+def _gradients() -> None:
+    if find_spec("torch") is None:  # `test/peers` compares all of them with FBGEMM's
+        return
+    torch: Any = import_module("torch")
+    values = torch.from_numpy(VALUES.copy()).requires_grad_()
+    fbgemm.jagged_softmax(values, torch.from_numpy(OFFSETS), 2)[0][1].sum().backward()
+    assert values.grad.abs().sum() > 0
+    assert values.grad[0].tolist() == [0, 0]
