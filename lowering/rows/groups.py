@@ -22,6 +22,9 @@ _PASSES, _FEWER = 3, 16
 On an AMD EPYC (Zen 5) layer norms take 0.7 of the time so (float32, 64 features), softmaxes of rows 0.85. Two passes
 win nothing, one loses a third."""
 
+_MOST = 32
+"""Ops of a group: what LLVM takes for a loop grows faster than the number of its ops."""
+
 _VECTOR = 16
 """Rows that a chunk has a multiple of: short ones are in the lanes of vectors, and what is left of them has masks. With
 it softmaxes of 12 float32 take 0.92 of the time (Zen 5)."""
@@ -46,7 +49,7 @@ class RowGroup:
             self.mapping = mapping
         elif not (found.lengths & self.lengths and self._is_free(found) and self.mapping.takes(mapping)):
             return False
-        elif max(found.least, *(other.least for other in self.ops.values())) > self.rows:
+        elif len(self.ops) == _MOST or max(found.least, *(other.least for other in self.ops.values())) > self.rows:
             return False
         self.ops[found.op] = found
         self.lengths |= found.lengths
@@ -92,8 +95,9 @@ class RowGroup:
     @property
     def rows(self) -> int:
         """The rows of a chunk: those of about so many elements of the widest buffer."""
-        often = sum(op.width == self.width for op in self.ops.values()) >= _PASSES
-        rows = (self.mapping.tile or (self.chunk // _FEWER if often else self.chunk)) // self.width
+        width = self.width
+        often = sum(op.width == width for op in self.ops.values()) >= _PASSES
+        rows = (self.mapping.tile or (self.chunk // _FEWER if often else self.chunk)) // width
         if self.mapping.tile is None and rows > _VECTOR:
             rows -= rows % _VECTOR
         least = [op.least for op in self.ops.values()]

@@ -68,7 +68,7 @@ class RowOp:
         """What is written, by what it is a view of."""
         return {root(x) for x in outs_of(self.op)}
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The elements of a row of the widest buffer."""
         return max(inner_size(x, dim) for x, dim in self.places if dim >= 0)

@@ -14,6 +14,7 @@ import pytest
 from support import chunks
 
 import ragged_dialect as rg
+from ragged_dialect.lowering.rows import groups
 
 ROWS = (0, 1, 7, 8, 9, 50)
 QUICK, MANY = 12, 1000
@@ -179,3 +180,32 @@ def test_sequences(seed: int) -> None:
 def test_many_sequences(first: int) -> None:
     for seed in range(first, min(first + 100, MANY)):
         check(seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("most", [1, 2])
+def test_sequences_in_loops_of_few_ops(most: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "_MOST", most)
+    check(seed)
+
+
+def test_a_long_chain_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One loop of all layers would take LLVM longer than several of some."""
+    x = rg.from_lengths(np.random.default_rng(0).standard_normal((50, 4)), [20, 0, 30])
+    layers = [np.eye(4) * 0.5 + k / 100 for k in range(40)]
+
+    @rg.jit
+    def chain(x: Any, layers: list[Any]) -> Any:
+        for weights in layers:
+            x = x @ weights
+        return x
+
+    loops = {}
+    for most in (groups._MOST, 1000):
+        monkeypatch.setattr(groups, "_MOST", most)
+        loops[most] = str(chain.lower(x, layers).stages["loops"]).count("{ragged.kernel")
+    assert min(loops.values()) < max(loops.values()) == loops[32]
+    expected = np.asarray(x.values)
+    for weights in layers:
+        expected = expected @ weights
+    np.testing.assert_allclose(chain(x, layers).values, expected)
