@@ -179,8 +179,7 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool 
     numbers = storage.take(q)
     if numbers.ndim > 1:
         raise ArgumentError(f"np.quantile: expected a number or a vector for q, got rank {numbers.ndim}")
-    found = [quantiles.quantile(a, q=one, axis=axis, keepdims=keepdims) for one in numbers.ravel().tolist()]
-    return stacked(found, axis=0) if numbers.ndim else found[0]
+    return quantiles.quantile(a, numbers.tolist(), axis=axis, keepdims=keepdims)
 
 
 def percentile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:

@@ -46,6 +46,24 @@ def test_quantiles_of_components(dtype: Any, features: tuple[int, ...]) -> None:
     np.testing.assert_allclose(made.astype(np.float64), expected(np.quantile, x, 0.3), tolerance, tolerance / 10)
 
 
+@pytest.mark.parametrize("features", [(), (3,)])
+def test_several_are_of_one_sort_and_other_ones_of_one_program(features: tuple[int, ...]) -> None:
+    x = numbers(np.float64, features)
+    np.testing.assert_allclose(rg.quantile(x, QS, axis=1), [expected(np.quantile, x, q) for q in QS])
+    before = rg.compilations()
+    for q in (0.1, 0.7, 1, np.float32(0.25)):
+        np.testing.assert_allclose(rg.quantile(x, q, axis=1), expected(np.quantile, x, q))
+        np.testing.assert_allclose(rg.quantile(x, (q, 0.5), axis=1)[0], expected(np.quantile, x, q))
+    assert rg.compilations() - before == 2
+    traced = rg.jit(lambda x: rg.quantile(x, QS, axis=1, keepdims=True))
+    assert str(traced.lower(x).source).count("ragged.group_by") == str(
+        rg.jit(lambda x: rg.median(x, axis=1)).lower(x).source
+    ).count("ragged.group_by")
+    np.testing.assert_allclose(traced(x)[:, :, 0], [expected(np.quantile, x, q) for q in QS])
+    dense = RNG.standard_normal((4, 7))
+    np.testing.assert_allclose(rg.quantile(dense, np.array(QS), axis=1), np.quantile(dense, QS, axis=1))
+
+
 def test_names_of_numpy() -> None:
     x = numbers(np.float64)
     np.testing.assert_allclose(np.median(x, axis=1), expected(np.median, x))
@@ -97,8 +115,8 @@ def test_what_is_no_quantile() -> None:
     for q in (-0.1, 1.5, float("nan")):
         with pytest.raises(rg.ArgumentError, match=r"^quantile: expected q from 0 to 1, got "):
             rg.quantile(x, q, axis=1)
-    with pytest.raises(rg.ArgumentError, match=r"^quantile: expected a number for q, got list$"):
-        rg.quantile(x, [0.5], axis=1)
+    with pytest.raises(rg.ArgumentError, match=r"^quantile: expected a number for q, or several, got list$"):
+        rg.quantile(x, [[0.5]], axis=1)
     with pytest.raises(rg.ArgumentError, match=r"^np\.quantile: expected a number or a vector for q, got rank 2$"):
         np.quantile(x, [[0.5]], axis=1)
     with pytest.raises(rg.AxisError, match=r"^median: expected at least one axis, got none$"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from math import ceil, floor, nan
+from collections.abc import Callable, Sequence
+from math import nan
+
+import numpy as np
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.arrays.core.spec import FLOAT
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.ops.argmax import joined
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, where
@@ -14,29 +17,44 @@ from ragged_dialect.arrays.ops.reduce import finish, reduce, source
 from ragged_dialect.arrays.ops.sorting.sort import sorting, taken
 from ragged_dialect.arrays.ops.statistics import count, float_dtype, wide
 from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, convert, select
-from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, AxisError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build
+from ragged_dialect.narrowing import is_list, is_tuple
 
 
-@operation("quantile")
-def quantile(x: Tensor, *, q: float, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
+def quantile(x: ArrayLike, q: float | Sequence[float], *, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
     """The q-quantile along dims, as `np.quantile` has it: interpolated between the two nearest elements in order, nan
-    where one is nan, or of an empty component. The gradient goes to these elements. Dims as for `rg.sort`, or several
-    that are adjacent. ArgumentError for a `q` that is not from 0 to 1.
+    where one is nan, or of an empty component. The gradient goes to these elements. Of several `q` those of each along
+    a new dim 0, for which elements are sorted once. Dims as for `rg.sort`, or several that are adjacent. ArgumentError
+    for a `q` that is not from 0 to 1.
 
     >>> rg.quantile(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), 0.25, axis=1)
     array([1.5 ,  nan, 4.25])
     """
-    if not 0 <= q <= 1:
-        raise ArgumentError(f"{x.trace.op}: expected q from 0 to 1, got {q}")
+    several = is_list(q) or is_tuple(q) or (isinstance(q, np.ndarray) and q.ndim == 1)
+    return _quantiles(x, *map(_checked, q if several else [q]), axis=axis, keepdims=keepdims, several=several)
 
-    def between(part: Tensor | float, lower: Tensor, upper: Tensor) -> Tensor:
+
+def _checked(q: object) -> float:
+    if not isinstance(q, (int, float, np.integer, np.floating)) or isinstance(q, bool):
+        raise ArgumentError(f"quantile: expected a number for q, or several, got {type(q).__name__}")
+    if not 0 <= q <= 1:
+        raise ArgumentError(f"quantile: expected q from 0 to 1, got {q}")
+    return float(q)
+
+
+@operation("quantile")
+def _quantiles(x: Tensor, *qs: Tensor, axis: AxisArgument, keepdims: bool, several: bool) -> Tensor:
+    """Quantiles; see `quantile`."""
+
+    def between(part: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
         return UFUNCS["add"](lower, UFUNCS["multiply"](UFUNCS["subtract"](upper, lower), part))
 
-    return _interpolated(x, axis, keepdims, q, between)
+    made = _interpolated(x, axis, keepdims, qs, between)
+    return OPERATIONS["stack"](*made, axis=0) if several else made[0]
 
 
 @operation("median")
@@ -47,43 +65,22 @@ def median(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> T
     array([2. ,  nan, 4.5])
     """
 
-    def mean(_: Tensor | float, lower: Tensor, upper: Tensor) -> Tensor:
+    def mean(_: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
         return where(UFUNCS["equal"](lower, upper), lower, UFUNCS["multiply"](UFUNCS["add"](lower, upper), 0.5))
 
-    return _interpolated(x, axis, keepdims, 0.5, mean)
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where a quantile of some elements is: the indices before and behind it, and of the last one, as numbers where the
-    extents are known, and how far it is from the first."""
-
-    tensors: list[Tensor]
-    numbers: list[int]
-    part: Tensor | float
-    is_empty: Tensor | bool
-
-    @staticmethod
-    def of(count: Tensor | float, q: float) -> _Places:
-        if isinstance(count, float):
-            place = max(count - 1, 0) * q
-            low = floor(place)
-            return _Places([], [low, ceil(place), int(count) - 1], place - low, not count)
-        place = UFUNCS["multiply"](UFUNCS["subtract"](count, 1.0), q)
-        low, high, last = UFUNCS["floor"](place), UFUNCS["ceil"](place), UFUNCS["subtract"](count, 1)
-        tensors = [astype(one, dtype=INT64) for one in (low, high, last)]
-        return _Places(tensors, [], UFUNCS["subtract"](place, low), UFUNCS["equal"](count, 0))
+    half = x.trace.constant(0.5, FLOAT.dtype)
+    return _interpolated(x, axis, keepdims, [half], mean)[0]
 
 
 def _interpolated(
     x: Tensor,
     axis: AxisArgument,
     keepdims: bool,
-    q: float,
-    between: Callable[[Tensor | float, Tensor, Tensor], Tensor],
-) -> Tensor:
-    """What is between the two elements around the place of a quantile, which are picked by sums of one term: components
-    without elements have none to read."""
+    qs: Sequence[Tensor],
+    between: Callable[[Tensor, Tensor, Tensor], Tensor],
+) -> list[Tensor]:
+    """What is between the two elements around the place of each quantile, which are picked by sums of one term:
+    components without elements have none to read."""
     whole = source(x)
     dims = dims_of(whole, axis)
     if not dims:
@@ -91,17 +88,29 @@ def _interpolated(
     y, dim = joined(whole, dims)
     out = float_dtype(y.dtype)
     inner, gone, zero = wide(out), frozenset({dim}), constant(wide(out), 0)
-    places = _Places.of(count(y, gone, INT64), q)
-    known = [constant(INT64, place) for place in places.numbers]
+    ordered = taken(y, dim, sorting(y, dim, descending=False))
+    size = count(y, gone, INT64)
+    is_empty = not size if isinstance(size, float) else UFUNCS["equal"](size, 0)
+    last = max(size - 1, 0.0) if isinstance(size, float) else UFUNCS["subtract"](size, 1)
 
-    def pick(given: list[ir.Value], totals: list[ir.Value]) -> list[ir.Value]:
+    def pick(given: list[ir.Value], totals: list[ir.Value], places: Sequence[Tensor]) -> list[ir.Value]:
         here, term = build.to_i64(loop_index(dim)), convert(given[0], y.dtype, inner)
-        terms = [select(compare("eq", here, at), term, zero) for at in given[1:] or known]
+        known = iter(given[1:])
+        at = [convert(place.scalar, place.dtype, INT64) if place.weak else next(known) for place in places]
+        terms = [select(compare("eq", here, one), term, zero) for one in at]
         return [arith.addf(total, one) for total, one in zip(totals, terms, strict=True)]
 
-    ordered = taken(y, dim, sorting(y, dim, descending=False))
-    low, high, most = reduce(ordered, gone, [(inner, zero)] * 3, pick, places.tensors)
-    part = places.part if isinstance(places.part, float) else astype(places.part, dtype=inner)
-    made = where(UFUNCS["isnan"](most), most, between(part, low, high))
-    made = where(places.is_empty, nan, made)
-    return finish(whole, astype(made, dtype=out), dims, keepdims)
+    made: list[Tensor] = []
+    for q in qs:
+        place = UFUNCS["multiply"](last, q)
+        low = UFUNCS["floor"](place)
+        end = x.trace.constant(last, FLOAT.dtype) if isinstance(last, float) else last
+        places = [one if one.weak else astype(one, dtype=INT64) for one in (low, UFUNCS["ceil"](place), end)]
+        inits = [(inner, zero)] * 3
+        read = [one for one in places if not one.weak]
+        found = reduce(ordered, gone, inits, lambda g, t, places=places: pick(g, t, places), read)
+        part = UFUNCS["subtract"](place, low)
+        value = between(part if part.weak else astype(part, dtype=inner), found[0], found[1])
+        value = where(is_empty, nan, where(UFUNCS["isnan"](found[2]), found[2], value))
+        made.append(finish(whole, astype(value, dtype=out), dims, keepdims))
+    return made
