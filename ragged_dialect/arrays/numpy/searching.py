@@ -26,12 +26,11 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ArrayLike:
 
 
 def isin(element: ArrayLike, test_elements: ArrayLike, *, invert: bool = False) -> ArrayLike:
-    """Which elements are among those of a dense array: there are some that are not less, and no greater."""
+    """Which elements are among those of a dense array."""
     given: ArrayLike = test_elements
     if isinstance(test_elements, Value):
         table = OPERATIONS["sort"](given if given.layout.is_dense else given.values, axis=0)
     else:
         table = np.sort(storage.take(given).reshape(-1))
-    found = OPERATIONS["less"](searched(table, element), searched(table, element, side="right"))
-    found = OPERATIONS["logical_and"](found, OPERATIONS["equal"](element, element))  # nan is no other nan
+    found = OPERATIONS["isin"](element, table)
     return OPERATIONS["logical_not"](found) if invert else found
