@@ -82,6 +82,8 @@ def flatten(value: object) -> tuple[list[Any], Tree]:
 def _flatten(value: object, leaves: list[Leaf], depth: int = 0) -> Tree:
     if depth > _DEEPEST:
         raise ArgumentError(f"expected containers at most {_DEEPEST} deep, got deeper ones")
+    if is_dataclass(value) and not isinstance(value, (type, Static)):
+        return _fields(value, leaves, depth + 1)
     if is_dict(value):
         return Node(dict, tuple(map(Static.of, value)), tuple(_flatten(v, leaves, depth + 1) for v in value.values()))
     if is_list(value):
@@ -90,15 +92,17 @@ def _flatten(value: object, leaves: list[Leaf], depth: int = 0) -> Tree:
         return value
     if value is None or isinstance(value, _STATIC):
         return Static.of(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _fields(value, leaves, depth + 1)
     leaves.append(value)
     return None
 
 
 def _fields(value: Leaf, leaves: list[Leaf], depth: int) -> Node:
-    """A dataclass: what its constructor takes. Fields with `static` in their metadata are there as they are."""
+    """A dataclass: its fields, as they are now. Those with `static` in their metadata are no leaves."""
     kind: type[object] = value.__class__
+    if isinstance(value, (dict, list, tuple)):
+        raise ArgumentError(
+            f"expected a container of one kind, got {kind.__name__}, a dataclass that has items as well"
+        )
 
     def child(f: Field[Leaf]) -> Tree:
         part = getattr(value, f.name)
@@ -110,7 +114,7 @@ def _fields(value: Leaf, leaves: list[Leaf], depth: int) -> Node:
             text = f"expected what can be hashed for '{kind.__name__}.{f.name}', which is static"
             raise ArgumentError(f"{text}, got {type(part).__name__}") from None
 
-    given = [f for f in fields(value) if f.init]
+    given = [f for f in fields(value) if hasattr(value, f.name)]
     return Node(kind, tuple(Static.of(f.name) for f in given), tuple(map(child, given)))
 
 
@@ -152,7 +156,10 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
     if kind is dict:
         return named
     if hasattr(kind, "__dataclass_fields__"):
-        return kind(**named)
+        made = kind.__new__(kind)
+        for name, part in named.items():  # as they are: its constructor may compute others of them
+            object.__setattr__(made, name, part)
+        return made
     if kind is list:
         return children
     return kind(*children) if hasattr(kind, "_fields") else tuple(children)

@@ -126,6 +126,9 @@ def pick_pairs(x: Tensor, rows: ir.Value, places: ir.Value) -> Tensor:
     """Element `places[k]` of component `rows[k]` of ragged dim 1; places count from the end where they are negative.
     IndexError, when it runs, for one that its component does not have."""
     number, level, axis = ragged_level(x, 1)
+    if level < len(axis.letters) - 1:  # what is below becomes windows, of what has none
+        x = contiguous(x)
+        number, level, axis = ragged_level(x, 1)
     lengths, starts = component_lengths(x, 1), component_starts(x, 1)
     count = shapes.dim(rows, 0)
     bounds = vectors.gather(lengths, rows)

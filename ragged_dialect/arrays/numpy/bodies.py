@@ -16,6 +16,7 @@ from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
 from ragged_dialect.arrays.ops.join import concat, parts_of, pieces
 from ragged_dialect.arrays.ops.join import stack as stacked
 from ragged_dialect.arrays.ops.sorting import quantile as quantiles
+from ragged_dialect.arrays.tracing.elements import kind
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -121,11 +122,14 @@ def mean(
     *, where: ArrayLike = True,
 ) -> ArrayLike:  # fmt: skip
     """Means, of the elements where a mask holds; nan where it does nowhere."""
+    if dtype is not None and kind(dtype_of(dtype)) != "f":
+        raise ArgumentError(f"np.mean: expected a dtype of floats, got {dtype_of(dtype)}")
     a = a if dtype is None else a.astype(dtype)
     if where is True:
         return OPERATIONS["mean"](a, axis=axis, keepdims=keepdims)
     holds = mask("mean", where)
-    total = reduce("add", a, axis=axis, keepdims=keepdims, where=holds)
+    wide = a if a.dtype.itemsize > 2 or a.dtype.kind in "bi" else a.astype(np.float32)
+    total = reduce("add", wide, axis=axis, keepdims=keepdims, where=holds)
     counted = OPERATIONS["where"](holds, ones_like(a, bool), False)
     made = OPERATIONS["divide"](total, OPERATIONS["sum"](counted, axis=axis, keepdims=keepdims))
     return made if a.dtype.kind in "bi" else made.astype(a.dtype)
@@ -138,6 +142,7 @@ def average(a: ArrayLike, axis: ArrayLike = None, weights: ArrayLike = None, kee
     given: ArrayLike = weights if isinstance(weights, Value) else storage.take(weights)
     if given.ndim == 1 < a.ndim and axis is not None:
         given = given[(..., *[None] * (a.ndim - 1 - checked_axis("np.average", axis, a.ndim)))]
+    a = a.astype(np.float64) if a.dtype.kind in "bi" else a
     whole = OPERATIONS["where"](True, given, zeros_like(a, given.dtype))
     total = OPERATIONS["sum"](OPERATIONS["multiply"](a, whole), axis=axis, keepdims=keepdims)
     return OPERATIONS["divide"](total, OPERATIONS["sum"](whole, axis=axis, keepdims=keepdims))
@@ -147,11 +152,14 @@ def norm(x: ArrayLike, ord: ArrayLike = None, axis: ArrayLike = None, keepdims: 
     """`np.linalg.norm` of vectors, which are along a dim, or of all elements."""
     if (is_tuple(axis) and len(axis) > 1) or (axis is None and x.ndim > 1 and ord is not None):
         raise ArgumentError(f"np.linalg.norm: expected an axis of vectors, got {axis}")
+    if ord is not None and not isinstance(ord, (int, float)):
+        raise ArgumentError(f"np.linalg.norm: expected a number for ord, got {type(ord).__name__}")
+    x = x.astype(np.float64) if x.dtype.kind in "bi" else x
     size = OPERATIONS["absolute"](x)
     if ord in (math.inf, -math.inf):
         return OPERATIONS["max" if ord > 0 else "min"](size, axis=axis, keepdims=keepdims)
     if ord == 0:
-        return OPERATIONS["sum"](OPERATIONS["not_equal"](x, 0), axis=axis, keepdims=keepdims)
+        return OPERATIONS["sum"](OPERATIONS["not_equal"](x, 0).astype(x.dtype), axis=axis, keepdims=keepdims)
     if ord is None or ord == 2:
         return OPERATIONS["sqrt"](OPERATIONS["sum"](OPERATIONS["square"](size), axis=axis, keepdims=keepdims))
     total = OPERATIONS["sum"](OPERATIONS["power"](size, ord), axis=axis, keepdims=keepdims)

@@ -41,7 +41,8 @@ def nanprod(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> Arr
 def nanvar(a: ArrayLike, axis: ArrayLike = None, ddof: int = 0, keepdims: bool = False) -> ArrayLike:
     """Variances without nan: squares about the mean over the count less `ddof`; nan where that is not above 0."""
     apart = OPERATIONS["subtract"](a, nanmean(a, axis, keepdims=True))
-    squares = nansum(OPERATIONS["square"](apart), axis, keepdims)
+    known = OPERATIONS["where"](OPERATIONS["isnan"](a), 0, OPERATIONS["square"](apart))  # inf - inf is no nan of `a`
+    squares = OPERATIONS["sum"](known, axis=axis, keepdims=keepdims)
     left = OPERATIONS["subtract"](_numbers_in(a, axis, keepdims), ddof)
     return _of_floats(
         a, OPERATIONS["divide"](squares, OPERATIONS["where"](OPERATIONS["greater"](left, 0), left, math.nan))

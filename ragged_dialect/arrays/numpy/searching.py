@@ -20,7 +20,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left") -> ArrayLike:
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ArrayLike:
     """The bin of each element, by the bins' bounds in order: an interval has its lower one, or the upper (`right`)."""
     given = bins if isinstance(bins, Value) else storage.take(bins)
-    if isinstance(given, np.ndarray) and np.any(given[1:] < given[:-1]):
+    if isinstance(given, np.ndarray) and given.ndim and np.any(given[1:] < given[:-1]):
         raise ArgumentError("np.digitize: expected bins in ascending order, got others")
     return searched(given, x, side="left" if right else "right")
 
@@ -31,6 +31,9 @@ def isin(element: ArrayLike, test_elements: ArrayLike, *, invert: bool = False) 
     if isinstance(test_elements, Value):
         table = OPERATIONS["sort"](given if given.layout.is_dense else given.values, axis=0)
     else:
-        table = np.sort(storage.take(given).reshape(-1))
+        flat = storage.take(given).reshape(-1)
+        table = (
+            np.sort(flat) if flat.dtype.kind in "bif" else OPERATIONS["sort"](flat, axis=0)
+        )  # of bfloat16 it loses nan
     found = OPERATIONS["isin"](element, table)
     return OPERATIONS["logical_not"](found) if invert else found

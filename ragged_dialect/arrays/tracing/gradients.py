@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import is_dataclass
 
 from ragged_dialect.arrays.core.arguments import bind, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -44,6 +45,32 @@ def _checked(op: str, function: Function) -> Function:
     if not callable(function):
         raise ArgumentError(f"{op}: expected a function, got {type(function).__name__}")
     return function
+
+
+def _fixed(op: str, function: Function) -> Static:
+    """A function as a part of keys. A method of a dataclass is another one where the object has other parts by now."""
+    owner = getattr(function, "__self__", None)
+    try:
+        if not is_dataclass(owner):
+            return Static.of(function)
+        leaves, tree = flatten(owner)
+        return Static(function, (getattr(function, "__func__", function), tree, *map(_Same, leaves)))
+    except (TypeError, ValueError):
+        text = f"expected a function that can be hashed, got one of {type(function).__name__} (use a method of it)"
+        raise ArgumentError(f"{op}: {text}") from None
+
+
+class _Same:
+    """A value that is equal to nothing but itself."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def _of(fixed: Static) -> Function:
@@ -135,7 +162,7 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
         recorded = Recorded("vjp", function, arguments, range(len(arguments)))
         return unflatten(recorded.tree, recorded.results), Pullback(lambda given: _pulled(recorded, given), 0)
     recorded = any(getattr(leaf, "requires_grad", False) for leaf in leaves)  # then PyTorch's graph keeps what it needs
-    results, kept, taped = _valued(Static.of(function), not recorded)(*arguments)
+    results, kept, taped = _valued(_fixed("vjp", function), not recorded)(*arguments)
     given = [*leaves, *taped.tape.captured]
     own = [x if isinstance(x, RaggedArray) else unchanging(x) for x in given]
     # Results that the caller has: those of NumPy are read-only, other libraries have no such memory.
@@ -225,7 +252,7 @@ def jvp(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nest
         raise ArgumentError(f"jvp: expected a tangent for each of {len(arguments)} arguments, got {len(tangents)}")
     if any(isinstance(leaf, Tensor) for leaf in flatten(tuple(arguments))[0]):
         return _pushed(function, arguments, tangents)
-    return _pushing(Static.of(function))(tuple(arguments), tuple(tangents))
+    return _pushing(_fixed("jvp", function))(tuple(arguments), tuple(tangents))
 
 
 def _pushed(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nested]) -> tuple[Nested, Nested]:

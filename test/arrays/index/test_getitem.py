@@ -140,6 +140,11 @@ def test_pairs_of_indices() -> None:
 def test_pairs_of_indices_of_inner_lists() -> None:
     x = rg.ragged([[[1, 2], [3]], [[4]], [[5, 6, 7], [], [8]]])
     assert x[np.array([2, 0, 2]), np.array([0, 1, -2])].tolist() == [[5, 6, 7], [3], []]
+    for y in (x[:, :, 1:], x[[2, 0]], x[[2, 0], :, :-1], x[::2, 1:]):
+        rows, places = np.array([1, 0, 0]), np.array([-1, 0, -1])
+        expected = [y.tolist()[i][j] for i, j in zip(rows, places, strict=True)]
+        assert y[rows, places].tolist() == expected
+        assert rg.jit(lambda y, i, j: y[i, j] * 1)(y, rows, places).tolist() == expected
 
 
 def test_other_indices_do_not_compile_again() -> None:

@@ -51,6 +51,18 @@ def test_norms(ord: float | None, dtype: str) -> None:
         np.testing.assert_allclose(np.linalg.norm(x), np.linalg.norm(x.values), 1e-5)
 
 
+@pytest.mark.parametrize("ord", [None, 1, 2, 3, 0.5, -1, 0, np.inf])
+def test_norms_of_integers_are_of_floats(ord: float | None) -> None:
+    x = rg.ragged([[100, -128], [3, 4, 1]]).astype(np.int8)
+    got = np.linalg.norm(x, ord, axis=1)
+    np.testing.assert_allclose(got, [np.linalg.norm(c, ord) for c in components(x)])
+    assert got.dtype == np.float64
+
+
+def test_variances_of_what_is_infinite() -> None:
+    assert np.isnan(np.nanvar(rg.ragged([[np.inf, np.inf], [1.0, np.inf, np.nan]]), axis=1)).all()
+
+
 @pytest.mark.parametrize(
     "function", [np.nansum, np.nanprod, np.nanmean, np.nanvar, np.nanstd], ids=lambda f: f.__name__
 )
@@ -96,6 +108,15 @@ def test_means_with_weights() -> None:
     np.testing.assert_allclose(np.average(x, axis=1), x.mean(1))
 
 
+def test_means_do_not_overflow() -> None:
+    bytes_ = rg.ragged([[100, 100], [50]]).astype(np.int8)
+    np.testing.assert_allclose(np.average(bytes_, axis=1, weights=bytes_), [100, 50])
+    halves = rg.ragged([[60000.0, 60000.0], [1.0]]).astype(np.float16)
+    got = np.mean(halves, axis=1, where=halves > 0)
+    np.testing.assert_array_equal(got, np.array([60000, 1], np.float16))
+    assert got.dtype == np.float16
+
+
 def test_choices() -> None:
     x = array(LENGTHS)
     got = np.select([x > 0.5, x > 0, x > -0.5], [x, -x, 1.0], default=7.0)
@@ -107,6 +128,8 @@ REFUSED: list[Refusal] = [
     (lambda x: np.linalg.norm(x, axis=(1, 2)), TypeError, "np.linalg.norm: expected an axis of vectors, got (1, 2)"),
     (lambda x: np.linalg.norm(x, 1), TypeError, "np.linalg.norm: expected an axis of vectors, got None"),
     (lambda x: np.select([x > 0], []), TypeError, "np.select: expected a choice for each of 1 conditions, got 0"),
+    (lambda x: np.linalg.norm(x, "fro", axis=1), TypeError, "np.linalg.norm: expected a number for ord, got str"),
+    (lambda x: np.mean(x, dtype=int), TypeError, "np.mean: expected a dtype of floats, got int64"),
     (lambda x: np.mean(x, where=x), TypeError, "np.mean: expected a mask of booleans for where, got float32"),
 ]
 test_refused = refused(REFUSED, lambda: array(LENGTHS))

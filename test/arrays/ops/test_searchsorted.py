@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from support.components import array, components
@@ -67,6 +68,8 @@ def test_members() -> None:
         np.testing.assert_array_equal(np.isin(x, test, invert=True).values, ~np.isin(np.asarray(x.values), own))
     floats = rg.from_lengths(np.array([np.nan, 1.0, np.inf]), [3])
     assert np.isin(floats, [np.nan, np.inf]).tolist() == [[False, False, True]]
+    halves = np.array([-3, -np.inf, np.nan, -1], ml_dtypes.bfloat16)
+    assert np.isin(rg.ragged([[3], [-1, -2, -3]]), halves).tolist() == [[False], [True, False, True]]
     traced = rg.jit(lambda x, t: np.isin(x, t))(x, np.array([9, 3, 1]))
     np.testing.assert_array_equal(traced.values, np.isin(np.asarray(x.values), [9, 3, 1]))
 
@@ -87,6 +90,7 @@ REFUSED: list[Refusal] = [
         TypeError,
         "searchsorted: expected 'left' or 'right' for side, got 'middle'",
     ),
+    (lambda x: np.digitize(x, 3), ValueError, "searchsorted: expected a dense vector to search, got int64 of rank 0"),
     (lambda x: np.digitize(x, [2.0, 1.0]), TypeError, "np.digitize: expected bins in ascending order, got others"),
 ]
 test_refused = refused(REFUSED, lambda: array(LENGTHS))

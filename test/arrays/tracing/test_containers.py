@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,64 @@ def test_results_and_gradients_are_of_the_class() -> None:
     assert isinstance(rg.jit(lambda e: e)(Empty()), Empty)
 
 
+@dataclass
+class Scaled:
+    """Its constructor changes what it is given, and one field is set later."""
+
+    weights: Any
+    scale: InitVar[float] = 3.0
+    kept: Any = field(default=None, init=False)
+
+    def __post_init__(self, scale: float) -> None:
+        assert isinstance(self.weights, np.ndarray)
+        self.weights = self.weights * scale
+
+
+@dataclass(init=False)
+class Bare:
+    """No constructor, and a field without a value."""
+
+    weights: Any
+    other: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """No dict."""
+
+    weights: Any
+
+
+def test_objects_are_as_they_are() -> None:
+    own = Scaled(np.array([1.0, 3.0]))
+    own.kept = np.array([5.0])
+    value, gradient = rg.value_and_grad(lambda own: (own.weights**2.0).sum() + own.kept.sum())(own)
+    assert value == 95.0
+    assert (gradient.weights.tolist(), gradient.kept.tolist()) == ([6.0, 18.0], [1.0])
+    assert rg.jit(lambda own: own)(own).weights.tolist() == [3.0, 9.0]
+    bare = Bare()
+    bare.weights = np.ones(2)
+    assert rg.jit(lambda own: own.weights.sum())(bare) == 2.0
+    assert not hasattr(rg.jit(lambda own: own)(bare), "other")
+    slots = rg.jit(lambda own: Slots(weights=own.weights * 2))(Slots(weights=np.ones(2)))
+    assert slots.weights.tolist() == [2.0, 2.0]
+
+
+def test_derivatives_of_methods_are_of_what_the_object_has_now() -> None:
+    x, own = array(LENGTHS, dtype=np.float64), layer()
+    for _ in range(2):
+        value, _ = rg.vjp(own.loss, x)
+        pushed, _ = rg.jvp(own.loss, (x,), (x,))
+        assert value == pytest.approx(own.loss(x))
+        assert pushed == pytest.approx(own.loss(x))
+        own.weights = own.weights * 2
+    before = rg.compilations()
+    rg.vjp(own.loss, x)
+    own.weights *= 2
+    assert rg.vjp(own.loss, x)[0] == pytest.approx(own.loss(x))
+    assert rg.compilations() == before
+
+
 def test_what_a_loss_gives_back_beside_its_value() -> None:
     x = array(LENGTHS, dtype=np.float64)
 
@@ -115,7 +173,18 @@ class Plain:
         return x
 
 
+@dataclass
+class Both(dict[str, Any]):
+    """Fields and items."""
+
+    weights: Any
+
+
 REFUSED: list[Refusal] = [
+    (lambda x: rg.vjp(layer(), x), TypeError,
+     "vjp: expected a function that can be hashed, got one of Layer (use a method of it)"),
+    (lambda x: rg.jit(lambda own, x: x)(Both(1.0), x), TypeError,
+     "expected a container of one kind, got Both, a dataclass that has items as well"),
     (lambda x: rg.grad(lambda x: x.sum(), has_aux=True)(x), TypeError,
      "grad: expected a function with a pair of results for has_aux, got another"),
     (lambda x: rg.grad(lambda x: [x.sum(), x], has_aux=True)(x), TypeError,
