@@ -236,6 +236,14 @@ def _pairs(x: Tensor, rows: Tensor, places: Tensor) -> Tensor:
     """Element `places[k]` of component `rows[k]`, as NumPy pairs indices of neighbouring dims."""
     equal_extents((rows, 0), (places, 0), 0)
     at = _checked(x, 0, rows)
+    if x.layout.is_plain(0) and x.layout.is_plain(1):
+        x, places_ = contiguous(x), _checked(x, 1, places)
+        extent, groups = x.extent(1), [[0, 1], *([k] for k in range(2, len(x.axes)))]
+        flat = restored(x, groups, [PlainAxis(None), *x.axes[2:]], expand=False)
+        place = vectors.generate(
+            shapes.dim(at, 0), lambda k: build.add(build.mul(shapes.load(at, k), extent), shapes.load(places_, k))
+        )
+        return take_rows(flat, 0, place, PlainAxis(rows.shape[0]))
     if x.layout.letter(1) not in RAGGED:
         text = f'expected one array among the indices where dim 1 is not ragged, got 2 for layout "{x.layout}"'
         raise LayoutError(f"{x.trace.op}: {text}")

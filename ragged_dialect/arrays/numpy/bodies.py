@@ -10,9 +10,12 @@ import numpy as np
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import checked_axis, integer, listed
+from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
+from ragged_dialect.arrays.ops.along import take_along_axis as along
 from ragged_dialect.arrays.ops.join import concat, parts_of, pieces
 from ragged_dialect.arrays.ops.join import stack as stacked
 from ragged_dialect.arrays.ops.sorting import quantile as quantiles
@@ -140,7 +143,9 @@ def average(a: ArrayLike, axis: ArrayLike = None, weights: ArrayLike = None, kee
     if weights is None:
         return OPERATIONS["mean"](a, axis=axis, keepdims=keepdims)
     given: ArrayLike = weights if isinstance(weights, Value) else storage.take(weights)
-    if given.ndim == 1 < a.ndim and axis is not None:
+    if isinstance(given, Value) and not given.layout.is_dense:
+        given = given[(..., *[None] * (a.ndim - given.ndim))]  # numbers of components, say, are those of all features
+    elif given.ndim == 1 < a.ndim and axis is not None:
         given = given[(..., *[None] * (a.ndim - 1 - checked_axis("np.average", axis, a.ndim)))]
     a = a.astype(np.float64) if a.dtype.kind in "bi" else a
     whole = OPERATIONS["where"](True, given, zeros_like(a, given.dtype))
@@ -164,6 +169,27 @@ def norm(x: ArrayLike, ord: ArrayLike = None, axis: ArrayLike = None, keepdims: 
         return OPERATIONS["sqrt"](OPERATIONS["sum"](OPERATIONS["square"](size), axis=axis, keepdims=keepdims))
     total = OPERATIONS["sum"](OPERATIONS["power"](size, ord), axis=axis, keepdims=keepdims)
     return OPERATIONS["power"](total, 1 / ord)
+
+
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
+    """Whether two arrays have the same structure and elements; not of traced values, whose lengths only calls know."""
+    if any(isinstance(a, Tensor) for a in (a1, a2)):
+        raise ArgumentError("np.array_equal: expected arrays, got a traced value (of equal lengths, (x == y).all())")
+    if not all(isinstance(a, RaggedArray) for a in (a1, a2)) or a1.shape != a2.shape:
+        return False
+    x, y = compact(a1), compact(a2)
+    ragged = [dim for dim in range(x.ndim) if x.layout.letter(dim) in RAGGED]
+    if x.layout != y.layout or any(not np.array_equal(x.lengths_of(dim), y.lengths_of(dim)) for dim in ragged):
+        return False
+    same = OPERATIONS["equal"](x, y)
+    if equal_nan:
+        same = same | OPERATIONS["logical_and"](OPERATIONS["isnan"](x), OPERATIONS["isnan"](y))
+    return bool(same.all())
+
+
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int = -1) -> ArrayLike:
+    """The elements at indices along a dim."""
+    return along(arr, indices, axis=axis)
 
 
 def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> ArrayLike:

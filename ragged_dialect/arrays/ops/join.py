@@ -46,7 +46,7 @@ def _concat(*arrays: Tensor, axis: int) -> Tensor:
             raise LayoutError(
                 f'{first.trace.op}: expected arrays of one layout, got "{first.layout}" and "{other.layout}"'
             )
-        _check_pair(first, other, dim)
+        check_pair(first, other, dim)
     if first.is_dense and len(given) == 1:
         return first
     value = _joined([x.value for x in given], dim)
@@ -85,7 +85,7 @@ def _uniform(x: Tensor) -> Tensor:
     return restored(x, groups, [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]], expand=False)
 
 
-def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
+def check_pair(a: Tensor, b: Tensor, dim: int) -> None:
     """All that is not joined has to be equal: dense extents, structures, and the levels above."""
     trace = a.trace
     joined, level = a.place(dim)

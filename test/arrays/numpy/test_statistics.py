@@ -100,6 +100,10 @@ def test_means_with_weights() -> None:
     assert_components(
         np.average(x, axis=2, weights=features), [np.average(c, 1, weights=features) for c in components(x)], 1e-5
     )
+    of_rows = np.absolute(array(LENGTHS, (), seed=4)) + 0.5
+    pairs = list(zip(components(x), components(of_rows), strict=True))
+    expected = [np.average(c, 0, weights=v) for c, v in pairs]
+    np.testing.assert_allclose(np.average(x, axis=1, weights=of_rows), expected, 1e-5)
     each = np.array([1.0, 2.0, 3.0, 4.0])  # a weight for each component is none for elements, but for the mean of all
     rows = np.repeat(each, LENGTHS)[:, None] * np.ones(4)
     np.testing.assert_allclose(
