@@ -105,7 +105,7 @@ def from_starts_lengths(values: object, starts: object, lengths: object, check: 
 
 def from_row_ids(values: object, row_ids: object, nrows: int | None = None, check: bool = True) -> RaggedArray:
     """A ragged array of values, [n, …], and the component of each, not decreasing. `nrows` components,
-    by default one more than the last id.
+    by default one more than the largest id.
 
     RuntimeCheckError for ids that decrease, are negative or not below `nrows`."""
     taken = storage.peek(values)
@@ -113,7 +113,8 @@ def from_row_ids(values: object, row_ids: object, nrows: int | None = None, chec
     if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
         wanted = taken.shape[0] if taken.ndim else 0
         raise ArgumentError(f"from_row_ids: expected a row id for each of {wanted} values, got {ids.shape[0]}")
-    count = integer("from_row_ids", "nrows", nrows) if nrows is not None else (int(ids[-1]) + 1 if ids.shape[0] else 0)
+    largest = int(ids.max()) if ids.shape[0] else -1
+    count = largest + 1 if nrows is None else integer("from_row_ids", "nrows", nrows)
     if count < 0:
         raise RuntimeCheckError(f"from_row_ids: expected nrows >= 0, got {count}")
     if check:
@@ -133,7 +134,8 @@ def _check_row_ids(ids: Array, count: int) -> None:
     if bool(falls.any()):
         at = int(falls.argmax())
         raise RuntimeCheckError(
-            f"from_row_ids: expected row_ids[{at + 1}] >= row_ids[{at}], got {int(ids[at + 1])} < {int(ids[at])}"
+            f"from_row_ids: expected row_ids[{at + 1}] >= row_ids[{at}], got {int(ids[at + 1])} < {int(ids[at])} "
+            "(sort values and ids by the ids, or rg.take(values, rg.group_by(row_ids, nrows)))"
         )
 
 

@@ -284,7 +284,10 @@ REFUSED: list[Refusal] = [
     (lambda: rg.from_starts_lengths(V, [0], [2, 3]), rg.RuntimeCheckError,
      "from_starts_lengths: level 1: expected starts and lengths of one size, got 1 and 2"),
     (lambda: rg.from_row_ids(V[:4], [0, 1, 0, 2]), rg.RuntimeCheckError,
-     "from_row_ids: expected row_ids[2] >= row_ids[1], got 0 < 1"),
+     "from_row_ids: expected row_ids[2] >= row_ids[1], got 0 < 1 (sort values and ids by the ids, or "
+     "rg.take(values, rg.group_by(row_ids, nrows)))"),
+    (lambda: rg.from_row_ids(V[:4], [2, 0, 1, 0]), rg.RuntimeCheckError,
+     "from_row_ids: expected row_ids[1] >= row_ids[0], got 0 < 2"),
     (lambda: rg.from_row_ids(V[:4], [-5, 2, 3, 4]), rg.RuntimeCheckError,
      "from_row_ids: expected row_ids[0] in [0, 5), got -5"),
     (lambda: rg.from_row_ids(V[:2], [0, 4], nrows=4), rg.RuntimeCheckError,
