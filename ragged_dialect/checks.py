@@ -24,7 +24,7 @@ class CheckKind(NamedTuple):
     """A kind of check: its operands, and one text per case with {i} the component, {j} the next
     one, {a} and {b} the values of the record. `whole` cases name no component. `error` is what a failure
     raises, wherever the check ran. `holds` is the kind that holds for the same data: another one where only the texts
-    differ."""
+    differ. `empty` is the text where {b} is 0, of a kind that has another one then."""
 
     name: str
     operands: tuple[OperandSpec, ...]
@@ -34,6 +34,7 @@ class CheckKind(NamedTuple):
     least_factor: int
     error: type[RuntimeCheckError]
     holds: str
+    empty: str
 
 
 def _kind(
@@ -44,12 +45,13 @@ def _kind(
     least_factor: int | None = None,
     error: type[RuntimeCheckError] = RuntimeCheckError,
     holds: str = "",
+    empty: str = "",
 ) -> CheckKind:
     """A kind of check; an operand is written `name: forms`, or `name: forms?` where it may be absent."""
     pairs = (operand.split(": ") for operand in operands.split(", "))
     specs = tuple(OperandSpec(what, forms.rstrip("?"), forms.endswith("?")) for what, forms in pairs)
     needs_factor, least = least_factor is not None, least_factor or 0
-    return CheckKind(name, specs, cases, frozenset(whole), needs_factor, least, error, holds or name)
+    return CheckKind(name, specs, cases, frozenset(whole), needs_factor, least, error, holds or name, empty)
 
 
 _MOST_FACTORS = 32
@@ -114,6 +116,8 @@ _KINDS = (
         "expected index in [-{b}, {b}), got {a}",
         error=RangeError,
         holds="index",
+        empty="expected an index of what has elements, got {a} of what is empty "
+        "(x[x.lengths > 0] leaves out empty components)",
     ),
     _kind(
         "range",
@@ -168,19 +172,24 @@ class Check(NamedTuple):
     op: str
     level: int
 
-    def template(self, case: int, component: bool) -> str:
+    @property
+    def has_empty(self) -> bool:
+        """Whether its text is another one where the record's {b} is 0."""
+        return bool(CHECK_KINDS[self.kind].empty)
+
+    def template(self, case: int, component: bool, empty: bool = False) -> str:
         """The text of a failure with {i} the component, {j} the next one, {a} and {b} the values of
-        the record; `component` tells whether the record has one."""
+        the record; `component` tells whether the record has one, `empty` whether {b} is 0."""
         kind = CHECK_KINDS[self.kind]
         where = _literal(self.op) if self.kind == "holds" else f"{_literal(self.op)}: level {self.level}"
         if component and case not in kind.whole:
             where += ", component {i}"
-        return f"{where}: {kind.cases[case]}"
+        return f"{where}: {kind.empty if empty and kind.empty else kind.cases[case]}"
 
     def message(self, case: int, component: int, a: int, b: int) -> str:
         """The text of a failure."""
         a, b = (min(value, HIGHEST) for value in (a, b))
-        return self.template(case, component >= 0).format(i=component, j=component + 1, a=a, b=b)
+        return self.template(case, component >= 0, b == 0).format(i=component, j=component + 1, a=a, b=b)
 
     def error(self, case: int, component: int, a: int, b: int) -> RuntimeCheckError:
         """The exception of a failure."""

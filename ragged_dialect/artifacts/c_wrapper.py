@@ -31,16 +31,16 @@ def explain(checks: Sequence[Check]) -> str:
     ]
     for number, check in enumerate(checks, 1):
         for case in range(len(CHECK_KINDS[check.kind].cases)):
-            lines += _case(number, check, case)
+            lines += [_case(number, check, case, empty=True)] if check.has_empty else []
+            lines.append(_case(number, check, case))
     return "\n".join([*lines, "  return 1;", "}\n"])
 
 
-def _case(number: int, check: Check, case: int) -> list[str]:
-    whole, placed = (_call(check.template(case, component)) for component in (False, True))
-    condition = f"  if (status[STATUS_NUMBER] == {number} && status[STATUS_CASE] == {case})"
-    if whole == placed:
-        return [f"{condition} return {whole};"]
-    return [f"{condition} return i < 0 ? {whole} : {placed};"]
+def _case(number: int, check: Check, case: int, empty: bool = False) -> str:
+    whole, placed = (_call(check.template(case, component, empty)) for component in (False, True))
+    last = " && b == 0" if empty else ""
+    condition = f"  if (status[STATUS_NUMBER] == {number} && status[STATUS_CASE] == {case}{last})"
+    return f"{condition} return {whole if whole == placed else f'i < 0 ? {whole} : {placed}'};"
 
 
 def _call(template: str) -> str:

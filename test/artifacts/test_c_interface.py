@@ -99,7 +99,7 @@ def test_texts_of_all_checks(tmp_path: Path) -> None:
     library.f_error.restype = ctypes.c_char_p
     for k, check in enumerate(checks):
         for case in range(len(CHECK_KINDS[check.kind].cases)):
-            for record in ((case, -1, 3, -4), (case, 6, 2**62, -(2**63))):
+            for record in ((case, -1, 3, -4), (case, 6, 2**62, -(2**63)), (case, -1, 3, 0), (case, 6, -1, 0)):
                 assert library.f(*map(ctypes.c_int64, (k + 1, *record))) == 1
                 assert library.f_error().decode() == check.message(*record)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+EMPTY = "of what is empty (x[x.lengths > 0] leaves out empty components)"
 KINDS = [
     ("offsets", [[], 0], 0, "expected at least 1 offset, got 0"),
     ("offsets", [[0, 1], 1, 3], 0, "expected 4 offsets, got 2"),
@@ -47,6 +48,8 @@ KINDS = [
     ("index", [1, [2, 1]], 0, ", component 1: expected index in [0, 1), got 1"),
     ("position", [-2, 3], 0, "expected index in [-3, 3), got -5"),
     ("position", [[0, 1], [2, 1]], 0, ", component 1: expected index in [-1, 1), got 1"),
+    ("position", [0, 0], 0, f"expected an index of what has elements, got 0 {EMPTY}"),
+    ("position", [[0, -1], [2, 0]], 0, f", component 1: expected an index of what has elements, got -1 {EMPTY}"),
     ("range", [[0], [1], [1, 2]], 0, "expected 2 ranges, got 1"),
     ("range", [-1, 0, 2], 0, "expected lo >= 0, got -1"),
     ("range", [2, 1, 2], 0, "expected lo <= hi, got 2 > 1"),
