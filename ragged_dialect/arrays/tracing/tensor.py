@@ -29,6 +29,8 @@ class Tensor(Value):
     `computed` its place among the numbers that are computed of these. `turned`
     computes the same of all pairs with their two ragged dims, 1 and 2, in the other order."""
 
+    is_traced = True
+
     def __init__(
         self,
         trace: Trace,
@@ -168,7 +170,8 @@ class Tensor(Value):
         )
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
-        self.refuse("NumPy's array of it", "use operations, rg.partition for new structures, or do it outside")
+        instead = "use operations, rg.take(table, x) for table[x], rg.partition for new structures, or do it outside"
+        self.refuse("NumPy's array of it", instead)
 
     def _number(self) -> NoReturn:
         self.refuse("a number of Python", "compute with it as it is, or pass it in an argument named in static")
