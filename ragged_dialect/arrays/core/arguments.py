@@ -28,9 +28,17 @@ def integer(op: str, name: str, value: SupportsIndex) -> int:
             raise TypeError
         found = operator.index(value)
     except TypeError:
-        raise ArgumentError(f"{op}: expected an integer for {name}, got {type(value).__name__}") from None
+        raise ArgumentError(f"{op}: expected an integer for {name}, got {got(value)}") from None
     check_word(op, found, name)
     return found
+
+
+def got(option: object) -> str:
+    """What was given in place of Python's numbers or text, for an error."""
+    several = is_tuple(option)
+    if any(isinstance(one, Value) and one.is_traced for one in (option if several else (option,))):
+        return "a traced value (name the parameter in static of rg.jit)"
+    return reprlib.repr(option) if several else type(option).__name__
 
 
 def check_word(op: str, number: object, name: str | None = None) -> None:
@@ -47,7 +55,7 @@ def _shown(number: int) -> str:
 def flag(op: str, name: str, value: object) -> bool:
     """A boolean of Python's or NumPy's. ArgumentError for anything else."""
     if not is_boolean(value):
-        raise ArgumentError(f"{op}: expected a boolean for {name}, got {type(value).__name__}")
+        raise ArgumentError(f"{op}: expected a boolean for {name}, got {got(value)}")
     return bool(value)
 
 
@@ -109,8 +117,7 @@ def check_call(
                     check_word(op, number, None if several or _ARRAY[0] in _named(parameter.annotation) else name)
                 place = "" if several else f" for {name}"
                 hint = " (ask with `is`)" if op in ("equal", "not_equal") else ""
-                got = reprlib.repr(item) if is_tuple(item) else type(item).__name__
-                text = f"expected {_named(parameter.annotation)}{place}, got {got}{hint}"
+                text = f"expected {_named(parameter.annotation)}{place}, got {got(item)}{hint}"
                 raise ArgumentError(f"{op}: {text}")
 
 

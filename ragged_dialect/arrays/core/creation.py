@@ -34,7 +34,7 @@ def _vector(vector: object, name: str, like: Array, reach: int | None = None) ->
 
 def _traced(values: object, vectors: tuple[object, ...], lengths: bool) -> ArrayLike:
     """Of a traced value, whose structure a program checks; None of anything else."""
-    if isinstance(values, RaggedArray) or not isinstance(values, Value):
+    if not isinstance(values, Value) or not values.is_traced:
         return None
     made: ArrayLike = values
     for vector in reversed(vectors):

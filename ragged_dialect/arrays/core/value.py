@@ -18,6 +18,8 @@ class Value(Methods):
     methods on it when all operations are there; type checkers read them off `Methods`."""
 
     __slots__ = ()
+    is_traced = False
+    """Whether it stands for one that only calls of the function have."""
     __hash__: Callable[[], int] | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     @property

@@ -205,6 +205,18 @@ def test_methods_and_ufuncs_are_compiled() -> None:
     assert [r.tolist() for r in rg.jit(np.divmod)(x, 2)] == [r.tolist() for r in np.divmod(x, 2)]
 
 
+OPTIONS: list[tuple[Callable[..., Any], str]] = [
+    (lambda x, k: rg.top_k(x, k, axis=1)[0], "top_k: expected an integer for k"),
+    (lambda x, k: x.split(0, k), "split: expected an integer for factor"),
+    (lambda x, k: x.sum((0, k)), "sum: expected an integer, a tuple of integers or None for axis"),
+    (lambda x, k: x.sum(1, keepdims=k), "sum: expected a boolean for keepdims"),
+    (lambda x, k: rg.layer_norm(x, eps=k), "layer_norm: expected a number for eps"),
+    (lambda x, k: rg.einsum(k, x), "einsum: expected text for subscripts"),
+    (lambda x, k: x[::k], "getitem: expected an integer for a step"),
+    (lambda x, k: np.var(x, 1, keepdims=k), "var: expected a boolean for keepdims"),
+]
+"""What has to be a number of Python or text, and is traced."""
+
 REFUSED: list[Refusal] = [
     (lambda x: rg.jit(lambda a, b: a + b)(x, array((3, 1, 5, 1))), rg.RuntimeCheckError,
      "add: level 1, component 1: expected length 0, got 1"),
@@ -227,6 +239,8 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.jit(lambda a: a)({1}), TypeError, "argument 'a': expected arrays, numbers or text, got set"),
     (lambda x: rg.jit(static=("b",))(lambda a: a), TypeError, "jit: expected names of parameters for static, got 'b'"),
     (lambda x: rg.jit(lambda a: object())(x), TypeError, "expected an array or a number, got object"),
+    *((lambda x, use=use: rg.jit(use)(x, 2), TypeError, f"{text}, got a traced value (name the parameter in static of ")
+      for use, text in OPTIONS),
 ]  # fmt: skip
 
 
