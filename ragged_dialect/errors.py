@@ -41,6 +41,10 @@ class TraceError(ArgumentError):
     """A traced value that is asked for what only a call knows, or that left its function."""
 
 
+class TraceAttributeError(TraceError, AttributeError):
+    """An attribute of arrays that a traced value does not have: what `hasattr` takes for an answer."""
+
+
 class RuntimeCheckError(RaggedError, ValueError):
     """Data that a run-time check refused: offsets, lengths, indices, or structures that differ."""
 

@@ -13,7 +13,7 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
-from ragged_dialect.errors import ArgumentError, TraceError
+from ragged_dialect.errors import ArgumentError, TraceAttributeError, TraceError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, Layout, Shape
@@ -191,7 +191,7 @@ class Tensor(Value):
         if name.startswith("_") or name not in _of_arrays():
             raise AttributeError(f"traced values have no attribute '{name}'")
         instead = _INSTEAD.get(name, "pass it as an argument, or return the array and ask outside")
-        raise _AttributeTraceError(self._text(name, instead))
+        raise TraceAttributeError(self._text(name, instead))
 
     def refuse(self, asked: str, instead: str) -> NoReturn:
         """TraceError for what a traced value does not have, with what to do instead."""
@@ -202,11 +202,14 @@ class Tensor(Value):
         return f"expected operations on a traced value, got {asked} in jit function '{name}' ({instead})"
 
 
-class _AttributeTraceError(TraceError, AttributeError):
-    """What `hasattr` takes for an answer."""
-
-
 _INSTEAD = {
+    "size": "np.ones_like(x).sum() counts elements, x.total those of the first ragged dim",
+    "grad": "rg.grad and rg.value_and_grad compute gradients",
+    "requires_grad": "rg.grad and rg.value_and_grad compute gradients",
+    "requires_grad_": "rg.grad and rg.value_and_grad compute gradients",
+    "to": "move the arguments of the call",
+    "stored": "x.values, x.lengths, x.offsets and x.row_ids are traced values",
+    "structure": "x.values, x.lengths, x.offsets and x.row_ids are traced values",
     "unbind": "compute with all components at once, or pass them in a list",
 }
 """What does the work of an attribute of arrays on tracers."""
