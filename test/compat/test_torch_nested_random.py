@@ -264,7 +264,11 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
         "nested_tensor: expected tensors that differ along one dim, got dims 0 and 1",
         lambda: nested.nested_tensor([ROWS, COLUMNS.T]),
     ),
-    "numbers": (ArgumentError, r"expected arrays of shape \[n\], got \[\]", lambda: nested.nested_tensor([1, 2])),
+    "numbers": (
+        ArgumentError,
+        r"expected a list or an array at \[0\], got a number",
+        lambda: nested.nested_tensor([1, 2]),
+    ),
     "nothing": (ArgumentError, "expected at least one array, got none", lambda: nested.nested_tensor([])),
     "gradients": (
         ArgumentError,

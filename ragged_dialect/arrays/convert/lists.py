@@ -42,12 +42,8 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     if not found:
         raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
     first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
-    empty = first[:0] if first.ndim else first
-    leaves = [empty if leaf is None else leaf for leaf in found]
-    for leaf in leaves:
-        if leaf.ndim == 0 or leaf.ndim != first.ndim or leaf.shape[1:] != first.shape[1:]:
-            wanted = ", ".join(["n", *map(str, first.shape[1:])])
-            raise ArgumentError(f"ragged: expected arrays of shape [{wanted}], got {list(leaf.shape)}")
+    _check_alike(found, first, counts)
+    leaves = [first[:0] if leaf is None else leaf for leaf in found]
     xp = storage.namespace(first)
     with enough("ragged"):
         values = xp.concatenate(leaves)
@@ -58,6 +54,32 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     else:
         made = storage.give(values, _library(items))
     return from_lengths(made, *(xp.asarray(v) for v in lengths))
+
+
+def _check_alike(found: Sequence[Array | None], first: Array, counts: Sequence[Sequence[int]]) -> None:
+    """ArgumentError for a number in place of a list, and for dense extents that are not those of the first array."""
+    for k, leaf in enumerate(found):
+        if leaf is None:
+            continue
+        if not leaf.ndim:
+            hint = "(as in rg.ragged([[1, 2], [3]]))"
+            raise ArgumentError(f"ragged: expected a list or an array at {_place(counts, k)}, got a number {hint}")
+        if leaf.shape[1:] != first.shape[1:]:
+            wanted = ", ".join(["n", *map(str, first.shape[1:])])
+            place = _place(counts, k)
+            raise ArgumentError(f"ragged: expected arrays of shape [{wanted}], got {list(leaf.shape)} at {place}")
+
+
+def _place(counts: Sequence[Sequence[int]], at: int) -> str:
+    """The indices, `[1][0]`, of a leaf, of the lengths of the lists of every depth."""
+    path = ""
+    for lengths in reversed(counts):
+        owner = 0
+        while at >= lengths[owner]:
+            at -= lengths[owner]
+            owner += 1
+        path, at = f"[{at}]{path}", owner
+    return path
 
 
 _NUMBERS = (int, float, bool)
