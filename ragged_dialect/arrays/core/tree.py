@@ -123,16 +123,32 @@ def leaf_count(tree: Tree) -> int:
     return 1 if tree is None else sum(map(leaf_count, tree.children)) if isinstance(tree, Node) else 0
 
 
+def leaf_places(tree: Tree, at: str = "") -> list[str]:
+    """Where each leaf is, as it is written in Python: `['w'][0].bias`."""
+    if not isinstance(tree, Node):
+        return [at] if tree is None else []
+    found: list[str] = []
+    for k, child in enumerate(tree.children):
+        found += leaf_places(child, f"{at}{_step(tree, k)}")
+    return found
+
+
+def _step(node: Node, k: int) -> str:
+    if node.kind is dict:
+        return f"[{node.keys[k].value!r}]"
+    names = [key.value for key in node.keys] or getattr(node.kind, "_fields", ())
+    return f".{names[k]}" if names else f"[{k}]"
+
+
 def flatten_arguments(value: object, place: str) -> tuple[list[Any], Tree]:
     """As `flatten`, for arguments: booleans, dtypes and types are static. ArgumentError, with the place,
     for what is no array, number or container."""
     leaves: list[Leaf] = []
     tree = _flatten(value, leaves)
-    for leaf in leaves:
+    for k, leaf in enumerate(leaves):
         if isinstance(leaf, _SETS) or callable(leaf):
-            raise ArgumentError(
-                f"{place}: expected arrays, numbers or text, got {type(leaf).__name__} (use static, or a dataclass)"
-            )
+            text = f"expected arrays, numbers or text, got {type(leaf).__name__} (use static, or a dataclass)"
+            raise ArgumentError(f"{place}{leaf_places(tree)[k]}: {text}")
     return leaves, tree
 
 

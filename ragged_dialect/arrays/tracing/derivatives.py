@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
+from ragged_dialect.arrays.core.tree import Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.tracing.agreement import equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import convert, kind
@@ -55,7 +55,10 @@ class Recorded:
         self.trace = running(op)
         given = [flatten(arguments[k]) for k in numbers]
         self.trees: list[Tree] = [tree for _, tree in given]
-        self.leaves = [[self._leaf(x, k) for x in leaves] for (leaves, _), k in zip(given, numbers, strict=True)]
+        self.leaves = [
+            [self._leaf(x, f"{k}{place}") for x, place in zip(leaves, leaf_places(tree), strict=True)]
+            for (leaves, tree), k in zip(given, numbers, strict=True)
+        ]
 
         def run() -> Nested:
             changed = list(arguments)
@@ -67,9 +70,9 @@ class Recorded:
         found, self.tree = flatten(results)
         self.results = [as_tensor(self.trace, r) for r in found]
 
-    def _leaf(self, value: Nested, number: int) -> _Leaf:
+    def _leaf(self, value: Nested, place: str) -> _Leaf:
         x = contiguous(as_tensor(self.trace, value))
-        check_float(f"{self.op}: expected an array of floats for argument {number}", x)
+        check_float(f"{self.op}: expected an array of floats for argument {place}", x)
         if x.weak:
             return _Leaf(x, arith.mulf(x.value, build.constant(x.value.type, 1)))
         return _Leaf(x, ir.Operation.create("tensor.cast", results=[x.storage.type], operands=[x.storage]).result)

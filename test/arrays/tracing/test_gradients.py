@@ -1,7 +1,9 @@
 """Gradients of functions of arrays: against differences, against NumPy component by component, and what is refused."""
 
 import functools
-from typing import Any
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -366,11 +368,36 @@ def test_numbers_of_python():
     assert scaled.tolist() == [[12], [12, 12]]
 
 
+@dataclass
+class Line:
+    """An argument with names."""
+
+    values: Any
+    slope: Any
+
+
+class Pair(NamedTuple):
+    """A tuple with names."""
+
+    first: Any
+    second: Any
+
+
 def test_integers_have_no_gradient():
     x = rg.from_lengths(np.arange(3), [1, 2])
     with pytest.raises(ArgumentError, match="grad: expected an array of floats for argument 0, got int64"):
         rg.grad(lambda x: x.sum())(x)
     y = rg.from_lengths(np.arange(3.0), [1, 2])
+    for leaves, place in [
+        ({"w": y, "n": 3}, "['n']"),
+        ((y, 3), "[1]"),
+        ({"a": [y, {0: x}]}, "['a'][1][0]"),
+        (Line(y, 3), ".slope"),
+        ([Line(x, 3.0), y], "[0].values"),
+        (Pair(y, x), ".second"),
+    ]:
+        with pytest.raises(ArgumentError, match=re.escape(f"array of floats for argument 1{place}, got ")):
+            rg.grad(lambda y, leaves: y.sum(), argnums=1)(y, leaves)
     with pytest.raises(ArgumentError, match="grad: expected a result of floats, got int64"):
         rg.grad(lambda y: y.argmax())(y)
 

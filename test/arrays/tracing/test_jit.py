@@ -237,6 +237,7 @@ REFUSED: list[Refusal] = [
     (lambda x: pow(x, 2, 3), TypeError, "pow: expected two arguments, got a modulus of int (use % after **)"),
     (lambda x: rg.jit(lambda a: a)(object()), TypeError, "expected an array or a number, got object"),
     (lambda x: rg.jit(lambda a: a)({1}), TypeError, "argument 'a': expected arrays, numbers or text, got set"),
+    (lambda x: rg.jit(lambda a: a)({"b": [x, {1}]}), TypeError, "argument 'a'['b'][1]: expected arrays, numbers or "),
     (lambda x: rg.jit(static=("b",))(lambda a: a), TypeError, "jit: expected names of parameters for static, got 'b'"),
     (lambda x: rg.jit(lambda a: object())(x), TypeError, "expected an array or a number, got object"),
     *((lambda x, use=use: rg.jit(use)(x, 2), TypeError, f"{text}, got a traced value (name the parameter in static of ")
