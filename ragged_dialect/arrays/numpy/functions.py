@@ -9,7 +9,7 @@ from functools import cache, partial
 from ragged_dialect.arrays.core.arguments import bind
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.numpy import bodies, nans, searching
-from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS, allowed, is_left_out, reduce
+from ragged_dialect.arrays.numpy.ufuncs import PRODUCT, REDUCTIONS, allowed, is_left_out, reduce
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.errors import ArgumentError
 
@@ -26,19 +26,38 @@ _ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
 _REDUCING = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
 
 _SORTED = "rg.sort(x, axis=1) has the elements of each component in order"
+_STORED = "rg.save_npz(file, x)"
+_CHOSEN = "masks are indices as they are: x[mask], whose row_ids are the components"
+_JOINED = "rg.concat joins along any dim, rg.stack along a new one"
+_SHOWN = "repr(x), or x.tolist()"
 _FILLED = "np.nan_to_num puts numbers in the place of nan"
-_INSTEAD = {
+INSTEAD = {
     "unique": _SORTED,
     "histogram": "(x[..., None] == numbers).sum(axis=1) counts in each component",
     "bincount": "(x[..., None] == numbers).sum(axis=1) counts in each component",
     "pad": "x.to_padded() is dense, rg.concat joins along any dim",
+    "interp": "rg.searchsorted finds the places of numbers, rg.take what is there",
+    "outer": "x[:, :, None] * y[:, None, :] of the pairs of each component",
+    "vdot": "(x * y).sum()",
+    "argpartition": "rg.argsort, or rg.top_k",
+    "partition": "rg.sort, or rg.top_k",
+    "copyto": "arrays do not change: rg.where",
+    "putmask": "arrays do not change: rg.where",
+    "place": "arrays do not change: rg.where",
+    "delete": "x[mask] leaves out what the mask does not have",
+    "empty_like": "rg.empty_like",
     "repeat": "rg.take(x, indices) takes components again",
     "ravel": "x.values has all elements",
     "copy": "arrays do not change",
     "roll": "rg.concat([x[:, -1:], x[:, :-1]], axis=1)",
     "swapaxes": "x.transpose",
-    "hstack": "rg.concat",
-    "vstack": "rg.concat",
+    "moveaxis": "x.transpose",
+    "rollaxis": "x.transpose",
+    **dict.fromkeys(("save", "savez", "savez_compressed", "savetxt"), _STORED),
+    **dict.fromkeys(("dot", "inner", "tensordot"), PRODUCT),
+    **dict.fromkeys(("nonzero", "argwhere", "flatnonzero", "extract", "compress"), _CHOSEN),
+    **dict.fromkeys(("hstack", "vstack", "dstack", "column_stack", "tile", "append", "insert", "block"), _JOINED),
+    **dict.fromkeys(("array2string", "array_repr", "array_str"), _SHOWN),
     **dict.fromkeys(("nanmedian", "nanquantile", "nanargmax", "nanargmin"), _FILLED),
 }
 """What does the work of functions that ragged arrays do not have."""
@@ -49,9 +68,10 @@ def apply_function(
 ) -> ArrayLike:
     """NumPy's function of the name of an operation. ArgumentError for others, and for arguments that the operation
     does not have."""
-    own, name = f"np.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
+    module = function.__module__.removeprefix("numpy")
+    own, name = f"np{module}.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
     if name not in FUNCTIONS and name not in _REDUCING:
-        hint = f" ({_INSTEAD[name]})" if name in _INSTEAD else ""
+        hint = f" ({INSTEAD[name]})" if name in INSTEAD else ""
         raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another{hint}")
     args, given = _by_name(function, args, kwargs)
     if name in FUNCTIONS:

@@ -35,7 +35,8 @@ def apply_ufunc(
         instead = _INSTEAD[method]
         raise ArgumentError(f"np.{name}.{method}: expected call, reduce or accumulate, got {method} ({instead})")
     if name not in OPERATIONS:
-        raise ArgumentError(f"np.{name}: expected a ufunc that ragged arrays have, got another")
+        hint = f" ({PRODUCT})" if name in _PRODUCTS else ""
+        raise ArgumentError(f"np.{name}: expected a ufunc that ragged arrays have, got another{hint}")
     given = {key: value for key, value in options.items() if key == "axis" or not is_left_out(value)}
     return _METHODS[method](name, *inputs, **allowed(f"np.{name}", given, OPTIONS[method]))
 
@@ -44,6 +45,10 @@ def is_left_out(value: object) -> bool:
     return value is None or type(value).__name__ == "_NoValueType"
 
 
+PRODUCT = "x @ w, or rg.einsum"
+"""What does the work of products of vectors and matrices."""
+
+_PRODUCTS = frozenset(("matvec", "vecdot", "vecmat"))
 _INSTEAD = {
     "at": "arrays are immutable: compute with rg.where",
     "outer": "insert dims with x[..., None], and broadcast",

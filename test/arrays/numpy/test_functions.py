@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -13,6 +14,7 @@ from support.refusals import Refusal, refused
 
 import ragged_dialect as rg
 from conftest import ROOT
+from ragged_dialect.arrays.numpy.functions import INSTEAD
 
 LENGTHS = (3, 0, 5, 1)
 
@@ -185,6 +187,7 @@ def test_pieces_of_the_batch() -> None:
         assert [[len(c) for c in components(p)] for p in parts] == expected
 
 
+HAVE = "expected a function that ragged arrays have, got another"
 REFUSED: list[Refusal] = [
     (lambda x: np.subtract.reduce(x), TypeError,
      "np.subtract.reduce: expected one of add, multiply, maximum, minimum, logical_or, logical_and, got subtract"),
@@ -202,9 +205,23 @@ REFUSED: list[Refusal] = [
      "np.add: expected operands that NumPy computes in int8, got others: Cannot cast"),
     (lambda x: np.add(x, 1, casting="unsafe"), TypeError,
      "np.add: expected no option casting on ragged arrays, got one"),
-    (lambda x: np.matvec(x, x), TypeError, "np.matvec: expected a ufunc that ragged arrays have, got another"),
+    (lambda x: np.matvec(x, x), TypeError, "np.matvec: expected a ufunc that ragged arrays have, got another "
+     "(x @ w, or rg.einsum)"),
     (lambda x: np.unique(x), TypeError, "ragged arrays have, got another (rg.sort(x, axis=1) has the elements of"),
     (lambda x: np.histogram(x, 1), TypeError, "np.histogram: expected a function that ragged arrays have"),
+    *((lambda x, name=name: getattr(np, name)("f", x), TypeError, f"np.{name}: {HAVE} (rg.save_npz(file, x))")
+      for name in ("save", "savez", "savez_compressed", "savetxt")),
+    *((lambda x, name=name: getattr(np, name)(x, x), TypeError, f"np.{name}: {HAVE} (x @ w, or rg.einsum)")
+      for name in ("dot", "inner", "tensordot")),
+    *((lambda x, name=name: getattr(np, name)(x), TypeError, f"np.{name}: {HAVE} (masks are indices as they are: ")
+      for name in ("nonzero", "argwhere", "flatnonzero")),
+    (lambda x: np.interp(x, x, x), TypeError, f"np.interp: {HAVE} (rg.searchsorted finds the places of numbers, "),
+    *((lambda x, use=use: use(x), TypeError, f"{HAVE} (rg.concat joins along any dim, rg.stack along a new one)")
+      for use in (lambda x: np.tile(x, 2), lambda x: np.append(x, x), lambda x: np.hstack([x, x]),
+                  lambda x: np.vstack([x, x]), lambda x: np.insert(x, 0, x))),
+    (lambda x: np.linalg.inv(x), TypeError, f"np.linalg.inv: {HAVE}"),
+    (lambda x: np.fft.fft(x), TypeError, f"np.fft.fft: {HAVE}"),
+    (lambda x: np.linalg.outer(x, x), TypeError, f"np.linalg.outer: {HAVE} (x[:, :, None] * y[:, None, :] of the "),
     (lambda x: np.sum(x, None, None, np.zeros(4)), TypeError, "np.sum: expected no out, got one"),
     (lambda x: np.stack([x, x], 0, np.zeros(3)), TypeError, "np.stack: expected no out, got one"),
     (lambda x: np.concatenate([x, x], 0, np.zeros(3)), TypeError, "np.concatenate: expected no out, got one"),
@@ -230,6 +247,14 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.chunk(x, 0), TypeError, "chunk: expected chunks in [1, 1048576], got 0"),
     (lambda x: rg.chunk(x, 2, axis=4), IndexError, "chunk: expected axis in [-3, 3), got 4"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "instead"), INSTEAD.items())
+def test_what_is_there_instead(name: str, instead: str) -> None:
+    """Functions of NumPy, and functions of ours in their place."""
+    assert callable(getattr(np, name))
+    named = re.findall(r"rg\.(\w+)", instead)
+    assert all(callable(getattr(rg, found)) for found in named)
 
 
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
