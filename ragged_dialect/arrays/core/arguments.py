@@ -116,9 +116,18 @@ def check_call(
                 for number in item if is_tuple(item) else (item,):
                     check_word(op, number, None if several or _ARRAY[0] in _named(parameter.annotation) else name)
                 place = "" if several else f" for {name}"
-                hint = " (ask with `is`)" if op in ("equal", "not_equal") else ""
+                operand = _NO_OPERAND.get(op, _NO_EXTENT) if several and item is None else None
+                hint = f" ({operand})" if operand else ""
                 text = f"expected {_named(parameter.annotation)}{place}, got {got(item)}{hint}"
                 raise ArgumentError(f"{op}: {text}")
+
+
+_NO_EXTENT = (
+    "an extent in x.shape is None where it varies or only calls know it: x.lengths has lengths, "
+    "np.ones_like(x.lengths).sum() counts components"
+)
+_NO_OPERAND: dict[str, str] = dict.fromkeys(("equal", "not_equal"), "ask with `is`")
+"""What to do instead where an operand is None."""
 
 
 def plain(value: object) -> object:
