@@ -23,6 +23,9 @@ from ragged_dialect.arrays.core.structure import offsets_of
 from ragged_dialect.errors import ArgumentError
 
 _FROM, _TO = "from_arrow", "to_arrow"
+_WITHOUT_LISTS = "use pyarrow.compute.drop_null, or fill_null(x, [])"
+_WITHOUT_NUMBERS = "use type(x).from_arrays(x.offsets, pyarrow.compute.fill_null(x.values, 0))"
+"""What makes arrays without nulls."""
 
 
 def from_arrow(array: Any) -> RaggedArray:
@@ -56,7 +59,8 @@ def _read(pa: Any, array: Any) -> tuple[Any, list[Level]]:
     """Flat values of an Arrow array, and the lists below its first dim."""
     kind, types = array.type, pa.types
     if array.null_count:
-        raise ArgumentError(f"{_FROM}: expected no nulls, got {array.null_count}")
+        instead = _WITHOUT_LISTS if types.is_nested(kind) else _WITHOUT_NUMBERS
+        raise ArgumentError(f"{_FROM}: expected no nulls, got {array.null_count} ({instead})")
     if types.is_fixed_size_list(kind):
         level: Level = Regular(kind.list_size, len(array))
         below = array.flatten() if kind.list_size else array.values[:0]
@@ -87,7 +91,8 @@ def _numbers(pa: Any, array: Any) -> Any:
     if types.is_null(kind):
         return np.zeros(0)
     if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)):
-        raise ArgumentError(f"{_FROM}: expected lists of numbers, got {kind}")
+        hint = " (cast to lists of pyarrow.int64(), or int32() of 32 bits)" if types.is_temporal(kind) else ""
+        raise ArgumentError(f"{_FROM}: expected lists of numbers, got {kind}{hint}")
     return array.to_numpy(zero_copy_only=not types.is_boolean(kind))
 
 

@@ -67,7 +67,9 @@ def _projected(content: Any) -> Any:
         if content.is_option:
             missing = int(content.mask_as_bool(valid_when=False).sum())
             if missing:
-                raise ArgumentError(f"{_FROM}: expected no missing values, got {missing}")
+                raise ArgumentError(
+                    f"{_FROM}: expected no missing values, got {missing} (use ak.drop_none or ak.fill_none)"
+                )
         content = content.project()
     return content
 

@@ -38,6 +38,9 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     items = cast("Sequence[object]", items)
     counts: list[list[int]] = [[] for _ in range(_depth(items))]
     given = _collect(items, 0, counts)
+    if any(leaf is None for leaf in given):
+        place = _place(counts, next(k for k, leaf in enumerate(given) if leaf is None))
+        raise ArgumentError(f"ragged: expected a list or an array at {place}, got None (write [] for a missing list)")
     found = [None if _is_empty(leaf) else storage.peek(leaf) for leaf in given]
     if not found:
         raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")

@@ -90,7 +90,8 @@ def _numbers(value: object) -> np.ndarray:
         made, reason = None, f" ({error})"
     if made is None or made.dtype.kind not in "biufc":
         got = type(value).__name__ if made is None or not made.ndim else f"{type(value).__name__} of {made.dtype}"
-        raise ArgumentError(f"expected an array or nested lists of numbers, got {got}{reason}")
+        hint = reason if made is None or not made.ndim else _instead_of(made.dtype)
+        raise ArgumentError(f"expected an array or nested lists of numbers, got {got}{hint}")
     return made
 
 
@@ -204,16 +205,23 @@ def _writable(array: np.ndarray) -> np.ndarray:
 _INSTEAD = {
     "uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "int64 where they fit, or float64",
     "float128": "float64", "complex64": "float32, with a dim for the two parts",
-    "complex128": "float64, with a dim for the two parts",
+    "complex128": "float64, with a dim for the two parts", "object": "numbers, with nan in the place of None",
+    "M": 'int64, with astype("int64")', "m": 'int64, with astype("int64")',
 }  # fmt: skip
+"""By name, or by kind where units are in the names."""
+
+
+def _instead_of(dtype: DType) -> str:
+    """What to convert a dtype to, in brackets, or nothing."""
+    instead = _INSTEAD.get(dtype.name) or _INSTEAD.get(dtype.kind)
+    return f" (convert to {instead})" if instead else ""
 
 
 def check_dtype(dtype: DType) -> None:
     """ArgumentError for an element type that programs do not have, with one to convert to."""
     if dtype not in SUPPORTED and dtype.name != "bfloat16":
-        instead = f" (convert to {_INSTEAD[dtype.name]})" if dtype.name in _INSTEAD else ""
         known = "bool, int8 to int64, float16 to float64 or bfloat16"
-        raise ArgumentError(f"expected a dtype of {known}, got {dtype}{instead}")
+        raise ArgumentError(f"expected a dtype of {known}, got {dtype}{_instead_of(dtype)}")
 
 
 def dtype_of(dtype: DTypeLike) -> DType:

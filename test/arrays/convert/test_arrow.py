@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -87,13 +88,42 @@ def test_arrow_chunks_and_the_c_interface() -> None:
     assert rg.from_arrow(type("B", (Exporter,), {})("__arrow_c_stream__", chunks)).tolist() == chunks.to_pylist()
 
 
+def test_arrow_after_what_errors_advise() -> None:
+    pa = pytest.importorskip("pyarrow", reason="no pyarrow (pip install pyarrow)")
+    import pyarrow.compute as pc  # pyright: ignore[reportMissingImports]  # optional package
+
+    lists, numbers = pa.array([[1], None, [2]]), pa.array([[1, None], [], [2]])
+    assert rg.from_arrow(pc.drop_null(lists)).tolist() == [[1], [2]]
+    assert rg.from_arrow(pc.fill_null(lists, [])).tolist() == [[1], [], [2]]
+    filled = type(numbers).from_arrays(numbers.offsets, pc.fill_null(numbers.values, 0))
+    assert rg.from_arrow(filled).tolist() == [[1, 0], [], [2]]
+    times, days = pa.array([[datetime(1970, 1, 1, 0, 0, 1)]]), pa.array([[date(1970, 1, 3)]])
+    assert rg.from_arrow(times.cast(pa.list_(pa.int64()))).tolist() == [[1000000]]
+    assert rg.from_arrow(days.cast(pa.list_(pa.int32()))).tolist() == [[2]]
+
+
 def test_arrow_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     pa = pytest.importorskip("pyarrow", reason="no pyarrow (pip install pyarrow)")
     broken = pa.LargeListArray.from_arrays(pa.array(np.array([0, 5, 2, 3])), pa.array(V))
     cases = [
         ([[1.0]], rg.ArgumentError, "from_arrow: expected an array of Arrow, got list"),
-        (pa.array([[1], None]), rg.ArgumentError, "from_arrow: expected no nulls, got 1"),
-        (pa.array([[1, None, None]]), rg.ArgumentError, "from_arrow: expected no nulls, got 2"),
+        (
+            pa.array([[1], None]),
+            rg.ArgumentError,
+            "from_arrow: expected no nulls, got 1 (use pyarrow.compute.drop_null, or fill_null(x, []))",
+        ),
+        (
+            pa.array([[1, None, None]]),
+            rg.ArgumentError,
+            "from_arrow: expected no nulls, got 2 (use "
+            "type(x).from_arrays(x.offsets, pyarrow.compute.fill_null(x.values, 0)))",
+        ),
+        (
+            pa.array([[datetime(2020, 1, 1)]]),
+            rg.ArgumentError,
+            "from_arrow: expected lists of numbers, got timestamp[us] "
+            "(cast to lists of pyarrow.int64(), or int32() of 32 bits)",
+        ),
         (pa.array([["a"]]), rg.ArgumentError, "from_arrow: expected lists of numbers, got string"),
         (pa.array([{"a": [1]}]), rg.ArgumentError, "from_arrow: expected lists of numbers, got struct<a: list<item"),
         (pa.table({"a": [[1]]}), rg.ArgumentError, "from_arrow: expected lists of numbers, got struct<a: list<item"),

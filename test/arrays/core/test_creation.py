@@ -196,7 +196,10 @@ DTYPES = {
     "uint8": " (convert to int16)", "uint16": " (convert to int32)", "uint32": " (convert to int64)",
     "uint64": " (convert to int64 where they fit, or float64)", "float128": " (convert to float64)",
     "complex64": " (convert to float32, with a dim for the two parts)",
-    "complex128": " (convert to float64, with a dim for the two parts)", "object": "", "datetime64[s]": "",
+    "complex128": " (convert to float64, with a dim for the two parts)",
+    "object": " (convert to numbers, with nan in the place of None)",
+    "datetime64[s]": ' (convert to int64, with astype("int64"))',
+    "timedelta64[ms]": ' (convert to int64, with astype("int64"))',
 }  # fmt: skip
 TAKERS: list[Any] = [
     lambda v: rg.ragged([v, v]), lambda v: rg.ragged([[1]], dtype=v.dtype), lambda v: rg.from_offsets(v, [0, 2]),
@@ -309,6 +312,12 @@ REFUSED: list[Refusal] = [
     (lambda: rg.ragged([[[4]], [], [[1, 2], 3]]), TypeError, "ragged: expected a list or an array at [2][1], got a "),
     (lambda: rg.ragged([[np.ones((1, 2))], [np.ones((1, 2)), np.ones((1, 3))]]), TypeError,
      "ragged: expected arrays of shape [n, 2], got [1, 3] at [1][1]"),
+    (lambda: rg.ragged([[1], None, [2]]), TypeError,
+     "ragged: expected a list or an array at [1], got None (write [] for a missing list)"),
+    (lambda: rg.ragged([[1, None], [2]]), TypeError, "expected an array or nested lists of numbers, got list of object "
+     "(convert to numbers, with nan in the place of None)"),
+    (lambda: rg.ragged([[np.datetime64("2020-01-01")]]), TypeError,
+     'nested lists of numbers, got list of datetime64[D] (convert to int64, with astype("int64"))'),
     (lambda: rg.ragged([]), TypeError, "ragged: expected at least one array, got none (use from_offsets)"),
     (lambda: rg.ragged([np.ones((2, 3)), np.ones((2, 4))]), TypeError,
      "ragged: expected arrays of shape [n, 3], got [2, 4]"),
