@@ -23,7 +23,7 @@ from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index import parts
-from ragged_dialect.arrays.index.dims import reshape, squeeze, unsqueeze
+from ragged_dialect.arrays.index.dims import changed_dims, reshape, squeeze, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
 from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
 from ragged_dialect.arrays.numpy.functions import apply_function
@@ -37,7 +37,7 @@ from ragged_dialect.arrays.ops.statistics import REDUCTIONS, mean, std, var
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.layout import Layout
-from ragged_dialect.narrowing import is_integer, is_list
+from ragged_dialect.narrowing import is_list, is_tuple
 
 if TYPE_CHECKING:
     from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -201,27 +201,15 @@ class Methods(NDArrayOperatorsMixin):
         if self.layout.is_dense and not isinstance(shape, tuple):
             extents: Sequence[object] = dims if is_list(dims) else [dims, shape, *more]
             dims, shape, more = tuple(range(self.ndim)), tuple(e for e in extents if e is not None), ()
-        elif isinstance(dims, tuple) and shape is None and len(dims) > 1:
-            dims, shape = self._changed(dims)
+        elif is_tuple(dims) and shape is None and len(dims) > 1:
+            given: ArrayLike = self
+            dims, shape = changed_dims(given.shape, dims)
         if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
             raise ArgumentError(
                 "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "
                 "(x.reshape((2,), (-1, 8)) makes dim 2 two dims)"
             )
         return reshape(self, dims=dims, shape=shape)
-
-    def _changed(self, shape: tuple[object, ...]) -> tuple[tuple[int, ...], tuple[object, ...]]:
-        """The dims that differ from a shape of all of them, and what they become: not less than one dense dim."""
-        own, most = self.shape, min(self.ndim, len(shape)) - 1
-        same = [a == b or (a is None and b == -1) for a, b in zip(own, shape, strict=False)]
-        low = min(most, (*same, False).index(False))
-        back = [a == b for a, b in zip(own[::-1], shape[::-1], strict=False)]
-        high = min(most - low, (*back, False).index(False))
-        dims, changed = tuple(range(low, self.ndim - high)), shape[low : len(shape) - high]
-        if not dims or not all(map(is_integer, changed)):
-            text = f"expected a shape that differs from {own} in adjacent dense dims, got {shape}"
-            raise ArgumentError(f"reshape: {text} (-1 for an extent that only calls know)")
-        return dims, changed
 
     def squeeze(self, axis: Axis = None) -> ArrayLike:
         """Without dense dims of extent 1; a view."""

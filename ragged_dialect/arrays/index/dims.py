@@ -14,10 +14,11 @@ from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
-from ragged_dialect.errors import AxisError, LayoutError
+from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.narrowing import is_integer
 from ragged_dialect.types import dense_type, storage_type
 
 AxisArgument = int | tuple[int, ...] | None
@@ -162,6 +163,21 @@ def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tens
     groups = [[k] for k in range(first)] + [list(range(first, first + len(wanted)))]
     groups += [[k + more] for k in range(first + 1, len(flat.axes))]
     return restored(flat, groups, axes, expand=True)
+
+
+def changed_dims(own: Sequence[int | None], shape: tuple[object, ...]) -> tuple[tuple[int, ...], tuple[object, ...]]:
+    """The dims that differ from a shape of all of them, not less than one, and what they become. ArgumentError where
+    these are no dense ones."""
+    most = min(len(own), len(shape)) - 1
+    same = [a == b or (a is None and b == -1) for a, b in zip(own, shape, strict=False)]
+    low = min(most, [*same, False].index(False))
+    back = [a == b for a, b in zip(own[::-1], shape[::-1], strict=False)]
+    high = min(most - low, [*back, False].index(False))
+    dims, changed = tuple(range(low, len(own) - high)), shape[low : len(shape) - high]
+    if not dims or not all(map(is_integer, changed)):
+        text = f"expected a shape that differs from {tuple(own)} in adjacent dense dims, got {shape}"
+        raise ArgumentError(f"reshape: {text} (-1 for an extent that only calls know)")
+    return dims, changed
 
 
 def _that_fits(x: Tensor, number: int, dim: int, wanted: Sequence[int | None]) -> Tensor:

@@ -143,7 +143,7 @@ def average(a: ArrayLike, axis: ArrayLike = None, weights: ArrayLike = None, kee
     if weights is None:
         return OPERATIONS["mean"](a, axis=axis, keepdims=keepdims)
     given: ArrayLike = weights if isinstance(weights, Value) else storage.take(weights)
-    if isinstance(given, Value) and not given.layout.is_dense:
+    if isinstance(given, (RaggedArray, Tensor)) and not given.layout.is_dense:
         given = given[(..., *[None] * (a.ndim - given.ndim))]  # numbers of components, say, are those of all features
     elif given.ndim == 1 < a.ndim and axis is not None:
         given = given[(..., *[None] * (a.ndim - 1 - checked_axis("np.average", axis, a.ndim)))]

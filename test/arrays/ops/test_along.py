@@ -109,6 +109,8 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.take_along_axis(x, places((3, 0, 4, 1), 1, 4)), rg.RuntimeCheckError, "take_along_axis: level 1"),
     (lambda x: rg.local_index(x, axis=3), IndexError,
      "local_index: expected axis"),
+    (lambda x: rg.local_index(rg.split(x, axis=0, factor=2)), rg.LayoutError,
+     'local_index: expected no dense dim below others, got dim 1 of layout "ddr|d"'),
     (lambda x: np.array_equal(rg.jit(lambda x: np.array_equal(x, x))(x), x), TypeError,
      "np.array_equal: expected arrays, got a traced value (of equal lengths, (x == y).all())"),
     (lambda x: x.reshape((4, None, 4, 4, None)), TypeError,

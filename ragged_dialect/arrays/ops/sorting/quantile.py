@@ -22,7 +22,6 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, AxisError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build
-from ragged_dialect.narrowing import is_list, is_tuple
 
 
 def quantile(x: ArrayLike, q: float | Sequence[float], *, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
@@ -34,16 +33,18 @@ def quantile(x: ArrayLike, q: float | Sequence[float], *, axis: ArrayLike = None
     >>> rg.quantile(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), 0.25, axis=1)
     array([1.5 ,  nan, 4.25])
     """
-    several = is_list(q) or is_tuple(q) or (isinstance(q, np.ndarray) and q.ndim == 1)
-    return _quantiles(x, *map(_checked, q if several else [q]), axis=axis, keepdims=keepdims, several=several)
+    several = isinstance(q, Sequence) or (isinstance(q, np.ndarray) and q.ndim == 1)
+    given: ArrayLike = q if several else [q]
+    return _quantiles(x, *map(_checked, given), axis=axis, keepdims=keepdims, several=several)
 
 
-def _checked(q: object) -> float:
+def _checked(q: ArrayLike) -> float:
     if not isinstance(q, (int, float, np.integer, np.floating)) or isinstance(q, bool):
         raise ArgumentError(f"quantile: expected a number for q, or several, got {type(q).__name__}")
-    if not 0 <= q <= 1:
+    number = float(q)  # pyright: ignore[reportUnknownArgumentType]
+    if not 0 <= number <= 1:
         raise ArgumentError(f"quantile: expected q from 0 to 1, got {q}")
-    return float(q)
+    return number
 
 
 @operation("quantile")
@@ -104,8 +105,9 @@ def _interpolated(
     for q in qs:
         place = UFUNCS["multiply"](last, q)
         low = UFUNCS["floor"](place)
-        end = x.trace.constant(last, FLOAT.dtype) if isinstance(last, float) else last
-        places = [one if one.weak else astype(one, dtype=INT64) for one in (low, UFUNCS["ceil"](place), end)]
+        end = x.trace.constant(last, FLOAT.dtype) if isinstance(last, (int, float)) else last
+        ends: list[Tensor] = [low, UFUNCS["ceil"](place), end]
+        places: list[Tensor] = [one if one.weak else astype(one, dtype=INT64) for one in ends]
         inits = [(inner, zero)] * 3
         read = [one for one in places if not one.weak]
         found = reduce(ordered, gone, inits, lambda g, t, places=places: pick(g, t, places), read)
