@@ -196,8 +196,8 @@ def _windows(starts: ir.Value, lengths: ir.Value, extent: ir.Value, count: ir.Va
 
 def _index(index: ir.Value, bound: ir.Value, given: Callable[[ir.Value, ir.Value], ir.Value] | None = None) -> Cases:
     def outside(i: ir.Value | None) -> ir.Value:
-        x = _at(index, i)
-        return arith.ori(build.less(x, 0), build.at_least(x, _at(bound, i)))
+        x, limit = _at(index, i), _at(bound, i)
+        return arith.ori(build.not_below(x, limit), build.less(limit, 0))  # one comparison where the bound is of all
 
     def values(i: ir.Value | None) -> tuple[ir.Value, ir.Value]:
         at, limit = _at(index, i), _at(bound, i)

@@ -210,6 +210,11 @@ def below(a: Mixed, b: Mixed) -> ir.Value:
     return _compare(arith.CmpIPredicate.ult, a, b)
 
 
+def not_below(a: Mixed, b: Mixed) -> ir.Value:
+    """a >= b, unsigned."""
+    return _compare(arith.CmpIPredicate.uge, a, b)
+
+
 def above(a: Mixed, b: Mixed) -> ir.Value:
     """a > b, unsigned."""
     return _compare(arith.CmpIPredicate.ugt, a, b)
