@@ -27,6 +27,8 @@ from ragged_dialect.passes.differentiate.values import number_like
 Numbers = int | Sequence[int]
 _CACHED = 256
 """How many functions `vjp` and `jvp` remember the programs of."""
+_OBJECTS = 4
+"""How many states of objects whose methods they are."""
 
 
 def _numbers(op: str, argnums: Numbers, count: int) -> list[int]:
@@ -47,11 +49,27 @@ def _checked(op: str, function: Function) -> Function:
     return function
 
 
+def _owner(function: Function) -> object:
+    """The dataclass that a function is a method of, else None."""
+    owner = getattr(function, "__self__", None)
+    return owner if is_dataclass(owner) else None
+
+
+def _remembered(make: Callable[..., JitFunction]) -> Callable[..., JitFunction]:
+    """What is made of functions, once; of methods of dataclasses a few, as they hold on to what the object had."""
+    many, few = functools.lru_cache(_CACHED)(make), functools.lru_cache(_OBJECTS)(make)
+
+    def found(fixed: Static, *options: bool) -> JitFunction:
+        return (many if _owner(_of(fixed)) is None else few)(fixed, *options)
+
+    return found
+
+
 def _fixed(op: str, function: Function) -> Static:
     """A function as a part of keys. A method of a dataclass is another one where the object has other parts by now."""
-    owner = getattr(function, "__self__", None)
+    owner = _owner(function)
     try:
-        if not is_dataclass(owner):
+        if owner is None:
             return Static.of(function)
         leaves, tree = flatten(owner)
         return Static(function, (getattr(function, "__func__", function), tree, *map(_Same, leaves)))
@@ -213,7 +231,7 @@ def _pulled(recorded: Recorded, given: Nested, kept: Sequence[Nested] = ()) -> t
     return tuple(recorded.pulled(cotangents, values))
 
 
-@functools.lru_cache(_CACHED)
+@_remembered
 def _valued(fixed: Static, keeps: bool) -> JitFunction:
     """A function with what its gradients need: what is kept, and what computes them."""
     function = _of(fixed)
@@ -267,7 +285,7 @@ def _pushed(function: Function, arguments: Sequence[Nested], tangents: Sequence[
     return unflatten(recorded.tree, recorded.results), made
 
 
-@functools.lru_cache(_CACHED)
+@_remembered
 def _pushing(fixed: Static) -> JitFunction:
     function = _of(fixed)
 
