@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 from ragged_dialect.arrays.core import validation
 from ragged_dialect.arrays.core.storage import frozen, namespace, owned
@@ -12,6 +13,22 @@ from ragged_dialect.lazy import cached_property
 from ragged_dialect.runtime.frames import descriptor, number
 from ragged_dialect.runtime.signature import Array
 from ragged_dialect.shape import RaggedShape
+
+
+@cache
+def _places(letters: str) -> tuple[int, ...]:
+    found: list[int] = []
+    at = 0
+    for letter in letters:
+        found.append(at if letter in RAGGED else -1)
+        at += {"r": 1, "w": 2}.get(letter, 0)
+    return tuple(found)
+
+
+@cache
+def _extent_parts(letters: str) -> tuple[int, ...]:
+    shape = RaggedShape(Layout((letters,)), tuple(1 if c == "t" else None for c in letters))
+    return tuple(level for level in range(len(letters)) if shape.has_extent_part(level))
 
 
 class Structure:
@@ -48,21 +65,15 @@ class Structure:
         count = offsets[0].shape[0] - 1
         return Structure("d" + "r" * len(offsets), offsets, (count, *(None for _ in offsets)))
 
-    @cached_property
+    @property
     def places(self) -> tuple[int, ...]:
         """Number of the first vector of every ragged level, by level; -1 for other levels."""
-        found: list[int] = []
-        at = 0
-        for letter in self.letters:
-            found.append(at if letter in RAGGED else -1)
-            at += {"r": 1, "w": 2}.get(letter, 0)
-        return tuple(found)
+        return _places(self.letters)
 
-    @cached_property
+    @property
     def extent_parts(self) -> tuple[int, ...]:
         """Levels whose extents travel as numbers of the 1:N form."""
-        shape = RaggedShape(Layout((self.letters,)), tuple(e if c == "t" else None for c, e in self._levels()))
-        return tuple(level for level in range(len(self.letters)) if shape.has_extent_part(level))
+        return _extent_parts(self.letters)
 
     def _levels(self) -> zip[tuple[str, int | None]]:
         return zip(self.letters, self.extents, strict=True)
