@@ -449,3 +449,48 @@ func.func @triangle(%x: memref<?xf32>, %y: memref<?xf32>, %out: memref<?xf32>, %
   }
   return
 }
+
+// -----
+
+// Rows of several registers: the loop over rows carries them, and is not unrolled. Of one register LLVM may.
+
+// CHECK-LABEL: func.func @several_registers
+// CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<64xf32>) {
+// CHECK: vector.load %{{.*}} : memref<?x64xf32>, vector<64xf32>
+// CHECK: } {llvm.loop_annotation = #
+// CHECK: return
+func.func @several_registers(%x: memref<?x64xf32> {llvm.noalias}, %sum: memref<64xf32> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c64 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x64xf32>
+      %s = memref.load %sum[%k] : memref<64xf32>
+      %r = arith.addf %s, %a : f32
+      memref.store %r, %sum[%k] : memref<64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @one_register
+// CHECK: -> (vector<16xf32>) {
+// CHECK-NOT: llvm.loop_annotation
+// CHECK: return
+func.func @one_register(%x: memref<?x16xf32> {llvm.noalias}, %sum: memref<16xf32> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c16 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x16xf32>
+      %s = memref.load %sum[%k] : memref<16xf32>
+      %r = arith.addf %s, %a : f32
+      memref.store %r, %sum[%k] : memref<16xf32>
+    }
+  }
+  return
+}
