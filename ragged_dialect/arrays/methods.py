@@ -26,8 +26,10 @@ from ragged_dialect.arrays.index import parts
 from ragged_dialect.arrays.index.dims import changed_dims, reshape, squeeze, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
 from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
+from ragged_dialect.arrays.numpy.bodies import mean as masked_mean
 from ragged_dialect.arrays.numpy.functions import apply_function
-from ragged_dialect.arrays.numpy.ufuncs import apply_ufunc
+from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS as NAMES
+from ragged_dialect.arrays.numpy.ufuncs import apply_ufunc, reduce
 from ragged_dialect.arrays.ops.argmax import argmax, argmin
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, clip, rounded
 from ragged_dialect.arrays.ops.matmul import matmul
@@ -51,6 +53,20 @@ Axis = int | tuple[int, ...] | None
 
 _transpose: Body = np.transpose
 Method: TypeAlias = Callable[[ArrayLike], object] | Callable[[ArrayLike, ArrayLike], object]
+
+
+def _reduced(
+    ufunc: str,
+    x: ArrayLike,
+    axis: Axis,
+    keepdims: bool,
+    dtype: DTypeLike | None = None,
+    initial: ArrayLike = None,
+    where: ArrayLike = True,
+) -> ArrayLike:
+    if dtype is None and initial is None and where is True:
+        return REDUCTIONS[NAMES[ufunc]](x, axis=axis, keepdims=keepdims)
+    return reduce(ufunc, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 class Methods(NDArrayOperatorsMixin):
@@ -104,25 +120,50 @@ class Methods(NDArrayOperatorsMixin):
     def __round__(self, ndigits: int | None = None) -> ArrayLike:
         return self.round(0 if ndigits is None else ndigits)
 
-    def sum(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
-        """Sum over dims; all of them by default. An empty component gives 0."""
-        return REDUCTIONS["sum"](self, axis=axis, keepdims=keepdims)
+    def sum(
+        self,
+        axis: Axis = None,
+        keepdims: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        initial: ArrayLike = None,
+        where: ArrayLike = True,
+    ) -> ArrayLike:
+        """Sum over dims; all of them by default. An empty component gives 0. `dtype` is what is summed in, `initial`
+        where sums start, and `where` a mask of what is summed, as in NumPy, here and below."""
+        return _reduced("add", self, axis, keepdims, dtype=dtype, initial=initial, where=where)
 
-    def prod(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
+    def prod(
+        self,
+        axis: Axis = None,
+        keepdims: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        initial: ArrayLike = None,
+        where: ArrayLike = True,
+    ) -> ArrayLike:
         """Product over dims. An empty component gives 1."""
-        return REDUCTIONS["prod"](self, axis=axis, keepdims=keepdims)
+        return _reduced("multiply", self, axis, keepdims, dtype=dtype, initial=initial, where=where)
 
-    def max(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
+    def max(
+        self, axis: Axis = None, keepdims: bool = False, *, initial: ArrayLike = None, where: ArrayLike = True
+    ) -> ArrayLike:
         """Largest element over dims. An empty component gives -inf, or the least integer."""
-        return REDUCTIONS["max"](self, axis=axis, keepdims=keepdims)
+        return _reduced("maximum", self, axis, keepdims, initial=initial, where=where)
 
-    def min(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
+    def min(
+        self, axis: Axis = None, keepdims: bool = False, *, initial: ArrayLike = None, where: ArrayLike = True
+    ) -> ArrayLike:
         """Smallest element over dims. An empty component gives inf, or the greatest integer."""
-        return REDUCTIONS["min"](self, axis=axis, keepdims=keepdims)
+        return _reduced("minimum", self, axis, keepdims, initial=initial, where=where)
 
-    def mean(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
+    def mean(
+        self, axis: Axis = None, keepdims: bool = False, *, dtype: DTypeLike | None = None, where: ArrayLike = True
+    ) -> ArrayLike:
         """Mean over dims. An empty component gives nan."""
-        return mean(self, axis=axis, keepdims=keepdims)
+        if dtype is None and where is True:
+            return mean(self, axis=axis, keepdims=keepdims)
+        return masked_mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
     def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> ArrayLike:
         """Variance over dims, divided by the count less `ddof`."""

@@ -13,8 +13,10 @@ from ragged_dialect.arrays.core.arguments import checked_axis, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.index.gather import gather
 from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
+from ragged_dialect.arrays.ops.along import local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as along
 from ragged_dialect.arrays.ops.join import concat, parts_of, pieces
 from ragged_dialect.arrays.ops.join import stack as stacked
@@ -190,6 +192,27 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int = -1) -> ArrayLike:
     """The elements at indices along a dim."""
     return along(arr, indices, axis=axis)
+
+
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ArrayLike:
+    """Two dims in each other's place."""
+    order = list(range(a.ndim))
+    one, other = (checked_axis("np.swapaxes", axis, a.ndim) for axis in (axis1, axis2))
+    order[one], order[other] = other, one
+    return OPERATIONS["transpose"](a, axes=tuple(order))
+
+
+def roll(a: ArrayLike, shift: int, axis: int) -> ArrayLike:
+    """The elements along a dim so many places on, in each component; those beyond its end are at its start. NumPy's
+    default, all elements as one vector, is none of ragged arrays."""
+    dim, places = checked_axis("np.roll", axis, a.ndim), integer("np.roll", "shift", shift)
+    index = local_index(a, axis=dim)
+    count = OPERATIONS["sum"](ones_like(index), axis=dim, keepdims=True)
+    wanted = OPERATIONS["remainder"](OPERATIONS["subtract"](index, places), count)
+    if a.layout.letter(dim) in RAGGED:
+        return gather(a, wanted)
+    each = wanted[(..., *[None] * (a.ndim - 1 - dim))]
+    return along(a, OPERATIONS["where"](True, each, zeros_like(a, np.int64)), axis=dim)
 
 
 def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> ArrayLike:

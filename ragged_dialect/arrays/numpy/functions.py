@@ -49,8 +49,6 @@ INSTEAD = {
     "repeat": "rg.take(x, indices) takes components again",
     "ravel": "x.values has all elements",
     "copy": "arrays do not change",
-    "roll": "rg.concat([x[:, -1:], x[:, :-1]], axis=1)",
-    "swapaxes": "x.transpose",
     "moveaxis": "x.transpose",
     "rollaxis": "x.transpose",
     **dict.fromkeys(("save", "savez", "savez_compressed", "savetxt"), _STORED),

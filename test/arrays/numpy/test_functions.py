@@ -304,6 +304,39 @@ def test_neighbours_and_order(axis: int, dtype: str) -> None:
     assert_components(np.flip(x), [np.flip(c) for c in components(x)][::-1])
 
 
+@pytest.mark.parametrize("shift", [1, -2, 7])
+@pytest.mark.parametrize("axis", [1, 2])
+def test_rolls(axis: int, shift: int) -> None:
+    x = array((3, 0, 17, 1), (4,))
+    for y in (x, x[1:], x[:, 1:]):
+        assert_components(np.roll(y, shift, axis=axis), [np.roll(c, shift, axis=axis - 1) for c in components(y)])
+    lists = nested(((1, 2), (), (3,)))
+    expected = [[np.roll(part, shift).tolist() for part in parts] for parts in lists.tolist()]
+    assert np.roll(lists, shift, axis=2).tolist() == expected
+
+
+def test_dims_in_each_others_place() -> None:
+    x = array((3, 0, 5), (2, 4))
+    assert_components(np.swapaxes(x, 2, -1), [np.swapaxes(c, 1, 2) for c in components(x)])
+
+
+def test_methods_take_numpys_options() -> None:
+    x = array((3, 1, 17, 1), (4,))
+    mask = x > 0
+    pairs = list(zip(components(x), components(mask), strict=True))
+    assert x.sum(1, dtype=np.float64).dtype == np.float64
+    np.testing.assert_allclose(
+        x.sum(1, initial=2.0, where=mask), [c.sum(0, initial=2, where=m) for c, m in pairs], 1e-5
+    )
+    np.testing.assert_allclose(x.prod(1, where=mask), [c.prod(0, where=m) for c, m in pairs], 1e-5)
+    np.testing.assert_allclose(x.max(1, initial=0.5), [c.max(0, initial=0.5) for c, _ in pairs])
+    np.testing.assert_allclose(x.min(1, initial=0.5, where=mask), [c.min(0, initial=0.5, where=m) for c, m in pairs])
+    with np.errstate(invalid="ignore"), pytest.warns(RuntimeWarning, match="empty slice"):
+        expected = [c.mean(0, where=m) for c, m in pairs]
+    np.testing.assert_allclose(x.mean(1, where=mask), expected, 1e-5)
+    assert x.mean(1, dtype=np.float64).dtype == np.float64
+
+
 def test_ranges() -> None:
     x = array((3, 2, 17, 1), (4,))
     np.testing.assert_array_equal(np.ptp(x, axis=1), [np.ptp(c, 0) for c in components(x)])
