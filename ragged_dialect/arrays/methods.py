@@ -242,7 +242,7 @@ class Methods(NDArrayOperatorsMixin):
         if self.layout.is_dense and not isinstance(shape, tuple):
             extents: Sequence[object] = dims if is_list(dims) else [dims, shape, *more]
             dims, shape, more = tuple(range(self.ndim)), tuple(e for e in extents if e is not None), ()
-        elif is_tuple(dims) and shape is None and len(dims) > 1:
+        elif is_tuple(dims) and shape is None and None in dims:
             given: ArrayLike = self
             dims, shape = changed_dims(given.shape, dims)
         if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:

@@ -84,7 +84,7 @@ def results(product: Product, target: str, lengths: list[int], seed: int) -> tup
     return np.asarray(made[0]).astype(np.float64), expected, bound
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("product", PRODUCTS, ids=str)
 def test_numbers(product: Product, target: str) -> None:

@@ -36,7 +36,7 @@ def test_extents_of_one_are_those_of_all(op: str, loose: str) -> None:
     assert_near(op, compile(text)(*operands(op, given)), expected, "f32")
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("op", OPS)
@@ -52,6 +52,7 @@ def test_head_dims(op: str, dim: int) -> None:
     check(op, "f32", (2, 2), (dim, dim), "causal_end")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("element", ["f32", pytest.param("bf16", marks=pytest.mark.slow), "f64"])
 @pytest.mark.parametrize("op", OPS)
 def test_softcap(op: str, element: str) -> None:

@@ -192,7 +192,7 @@ def test_sequences_in_loops_of_few_ops(most: int, seed: int, monkeypatch: pytest
 def test_a_long_chain_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """One loop of all layers would take LLVM longer than several of some."""
     x = rg.from_lengths(np.random.default_rng(0).standard_normal((50, 4)), [20, 0, 30])
-    layers = [np.eye(4) * 0.5 + k / 100 for k in range(40)]
+    layers = [np.eye(4) * 0.5 + k / 100 for k in range(9)]
 
     @rg.jit
     def chain(x: Any, layers: list[Any]) -> Any:
@@ -201,10 +201,10 @@ def test_a_long_chain_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         return x
 
     loops = {}
-    for most in (groups._MOST, 1000):
+    for most in (4, 1000):
         monkeypatch.setattr(groups, "_MOST", most)
         loops[most] = str(chain.lower(x, layers).stages["loops"]).count("{ragged.kernel")
-    assert min(loops.values()) < max(loops.values()) == loops[32]
+    assert min(loops.values()) < max(loops.values()) == loops[4]
     expected = np.asarray(x.values)
     for weights in layers:
         expected = expected @ weights

@@ -141,6 +141,7 @@ def test_expanded_scans_mean_what_scans_do(rows: str, reverse: str) -> None:
 FOLLOWED = [0, 3, 17, 1, 0, 40]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [None, 3, 8, 12])
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64"])
 def test_what_becomes_of_the_elements_of_a_scan(dtype: str, width: int | None) -> None:

@@ -58,7 +58,7 @@ def levels_apart(f: Any, level: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.sampled(19)
+@pytest.mark.sampled(38)
 def test_folds(level: str, dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     x = values(width, dtype)
     f = levels_apart(folds, level, monkeypatch)

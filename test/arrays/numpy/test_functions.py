@@ -294,6 +294,7 @@ def test_rounding_to_more_decimals_than_floats_have() -> None:
     assert np.isnan(rg.from_lengths(np.ones(2), [1, 1]).round(400).values).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axis", [1, 2])
 @pytest.mark.parametrize("dtype", ["f4", "i4", "?"])
 def test_neighbours_and_order(axis: int, dtype: str) -> None:
@@ -304,6 +305,7 @@ def test_neighbours_and_order(axis: int, dtype: str) -> None:
     assert_components(np.flip(x), [np.flip(c) for c in components(x)][::-1])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shift", [1, -2, 7])
 @pytest.mark.parametrize("axis", [1, 2])
 def test_rolls(axis: int, shift: int) -> None:

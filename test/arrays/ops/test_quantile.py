@@ -46,6 +46,7 @@ def test_quantiles_of_components(dtype: Any, features: tuple[int, ...]) -> None:
     np.testing.assert_allclose(made.astype(np.float64), expected(np.quantile, x, 0.3), tolerance, tolerance / 10)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("features", [(), (3,)])
 def test_several_are_of_one_sort_and_other_ones_of_one_program(features: tuple[int, ...]) -> None:
     x = numbers(np.float64, features)

@@ -167,7 +167,7 @@ def test_running_sums_are_exact_on_small_integers(lengths, dtype, features):
     np.testing.assert_array_equal(got.values, np.concatenate(parts))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", QUICK)
 def test_against_differences(name):
     run_case(*QUICK[name])
