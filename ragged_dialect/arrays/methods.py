@@ -173,13 +173,13 @@ class Methods(NDArrayOperatorsMixin):
         """Root of the variance."""
         return std(self, axis=axis, ddof=ddof, keepdims=keepdims)
 
-    def any(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
+    def any(self, axis: Axis = None, keepdims: bool = False, *, where: ArrayLike = True) -> ArrayLike:
         """Whether an element is not 0."""
-        return REDUCTIONS["any"](self, axis=axis, keepdims=keepdims)
+        return _reduced("logical_or", self, axis, keepdims, where=where)
 
-    def all(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
+    def all(self, axis: Axis = None, keepdims: bool = False, *, where: ArrayLike = True) -> ArrayLike:
         """Whether no element is 0."""
-        return REDUCTIONS["all"](self, axis=axis, keepdims=keepdims)
+        return _reduced("logical_and", self, axis, keepdims, where=where)
 
     def argmax(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Index of the first largest element along a dim; of several adjacent dims in the list of their
@@ -244,6 +244,8 @@ class Methods(NDArrayOperatorsMixin):
             dims, shape, more = tuple(range(self.ndim)), tuple(e for e in extents if e is not None), ()
         elif is_tuple(dims) and shape is None and None in dims:
             given: ArrayLike = self
+            if dims[: self.ndim] == given.shape and all(extent == 1 for extent in dims[self.ndim :]):
+                return given[(..., *[None] * (len(dims) - self.ndim))]
             dims, shape = changed_dims(given.shape, dims)
         if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
             raise ArgumentError(

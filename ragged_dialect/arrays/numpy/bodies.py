@@ -206,6 +206,12 @@ def roll(a: ArrayLike, shift: int, axis: int) -> ArrayLike:
     """The elements along a dim so many places on, in each component; those beyond its end are at its start. NumPy's
     default, all elements as one vector, is none of ragged arrays."""
     dim, places = checked_axis("np.roll", axis, a.ndim), integer("np.roll", "shift", shift)
+    if a.layout.letter(dim) not in RAGGED and not a.layout.is_plain(dim):
+        extent: int | None = a.shape[dim]
+        if extent is None:
+            text = f"expected an extent that is known when the function is traced, got dim {dim}"
+            raise LayoutError(f"np.roll: {text}")
+        return OPERATIONS["take"](a, (np.arange(extent) - places) % max(extent, 1), axis=dim)
     index = local_index(a, axis=dim)
     count = OPERATIONS["sum"](ones_like(index), axis=dim, keepdims=True)
     wanted = OPERATIONS["remainder"](OPERATIONS["subtract"](index, places), count)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of, take
+from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, converted, dtype_of, take
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.errors import ArgumentError
@@ -114,6 +114,8 @@ def reduce(
     x = x if dtype is None else x.astype(dtype)
     if where is not True:
         x = OPERATIONS["where"](mask(name, where), x, _NEUTRAL[name](x.dtype))
+    if dtype is not None and isinstance(initial, _NUMBERS):
+        initial = converted(f"np.{name}", take(initial), dtype_of(dtype)).item()
     made = OPERATIONS[REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)
     made = made if initial is None else OPERATIONS[name](made, initial)
     return made if dtype is None else OPERATIONS["astype"](made, dtype=dtype_of(dtype))

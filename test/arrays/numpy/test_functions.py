@@ -337,6 +337,20 @@ def test_methods_take_numpys_options() -> None:
         expected = [c.mean(0, where=m) for c, m in pairs]
     np.testing.assert_allclose(x.mean(1, where=mask), expected, 1e-5)
     assert x.mean(1, dtype=np.float64).dtype == np.float64
+    np.testing.assert_array_equal((x > 0).any(1, where=mask), [(c > 0).any(0, where=m) for c, m in pairs])
+    np.testing.assert_array_equal(mask.all(1, where=x < 1), [m.all(0, where=c < 1) for c, m in pairs])
+    for narrow in (lambda x: x.sum(1, dtype=np.int8, initial=300), lambda x: np.sum(x, 1, np.int32, initial=2**40)):
+        with pytest.raises(rg.RuntimeCheckError, match=r"^np\.add: expected a number in \[-\d+, \d+\], got \d+$"):
+            narrow(x)
+
+
+def test_components_in_another_order() -> None:
+    x = array((3, 0, 17, 1), (4,))
+    assert_components(np.roll(x, 1, axis=0), [components(x)[k] for k in (3, 0, 1, 2)])
+    with pytest.raises(
+        rg.LayoutError, match=r"^np\.roll: expected an extent that is known when the function is traced"
+    ):
+        rg.jit(lambda x: np.roll(x, 1, axis=0))(x)
 
 
 def test_ranges() -> None:

@@ -95,6 +95,9 @@ def test_shapes_of_all_dims() -> None:
         expected = [c.reshape((len(c), *(2 if n == -1 else n for n in shape[2:]))) for c in components(x)]
         assert_components(x.reshape(shape), expected)
         assert_components(x.reshape(shape).reshape((4, None, 12)), components(x))
+    lists = array(LENGTHS, ())
+    assert_components(lists.reshape((*lists.shape, 1, 1)), [c[:, None, None] for c in components(lists)])
+    assert_components(lists.reshape(lists.shape), components(lists))
     found = rg.jit(lambda x: x.reshape((-1, None, 3, 4)).sum(1))(x)
     np.testing.assert_allclose(found, [c.reshape((len(c), 3, 4)).sum(0) for c in components(x)], 1e-4, 1e-6)
 

@@ -61,6 +61,9 @@ def test_several_are_of_one_sort_and_other_ones_of_one_program(features: tuple[i
         rg.jit(lambda x: rg.median(x, axis=1)).lower(x).source
     ).count("ragged.group_by")
     np.testing.assert_allclose(traced(x)[:, :, 0], [expected(np.quantile, x, q) for q in QS])
+    many = np.linspace(0, 1, 11)
+    np.testing.assert_allclose(rg.quantile(x, many, axis=1), [expected(np.quantile, x, q) for q in many])
+    np.testing.assert_allclose(rg.quantile(x, np.array(0.5), axis=1), expected(np.quantile, x, 0.5))
     dense = RNG.standard_normal((4, 7))
     np.testing.assert_allclose(rg.quantile(dense, np.array(QS), axis=1), np.quantile(dense, QS, axis=1))
 
@@ -113,7 +116,7 @@ def test_gradient() -> None:
 
 def test_what_is_no_quantile() -> None:
     x = numbers(np.float32)
-    for q in (-0.1, 1.5, float("nan")):
+    for q in (-0.1, 1.5, float("nan"), 10**400):
         with pytest.raises(rg.ArgumentError, match=r"^quantile: expected q from 0 to 1, got "):
             rg.quantile(x, q, axis=1)
     with pytest.raises(rg.ArgumentError, match=r"^quantile: expected a number for q, or several, got list$"):

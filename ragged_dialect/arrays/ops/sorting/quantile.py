@@ -13,6 +13,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.ops.argmax import joined
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, where
+from ragged_dialect.arrays.ops.join import concat
 from ragged_dialect.arrays.ops.reduce import finish, reduce, source
 from ragged_dialect.arrays.ops.sorting.sort import sorting, taken
 from ragged_dialect.arrays.ops.statistics import count, float_dtype, wide
@@ -22,6 +23,9 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, AxisError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build
+
+_AT_ONCE = 8
+"""Quantiles of a program: more have several, which sort again."""
 
 
 def quantile(x: ArrayLike, q: float | Sequence[float], *, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
@@ -34,17 +38,21 @@ def quantile(x: ArrayLike, q: float | Sequence[float], *, axis: ArrayLike = None
     array([1.5 ,  nan, 4.25])
     """
     several = isinstance(q, Sequence) or (isinstance(q, np.ndarray) and q.ndim == 1)
-    given: ArrayLike = q if several else [q]
-    return _quantiles(x, *map(_checked, given), axis=axis, keepdims=keepdims, several=several)
+    given: ArrayLike = q if several else [q.item() if isinstance(q, np.ndarray) and q.ndim == 0 else q]
+    qs = [_checked(one) for one in given]
+    if len(qs) <= _AT_ONCE:
+        return _quantiles(x, *qs, axis=axis, keepdims=keepdims, several=several)
+    parts = [qs[k : k + _AT_ONCE] for k in range(0, len(qs), _AT_ONCE)]
+    made = [_quantiles(x, *part, axis=axis, keepdims=keepdims, several=True) for part in parts]
+    return concat(made, axis=0)
 
 
 def _checked(q: ArrayLike) -> float:
     if not isinstance(q, (int, float, np.integer, np.floating)) or isinstance(q, bool):
         raise ArgumentError(f"quantile: expected a number for q, or several, got {type(q).__name__}")
-    number = float(q)  # pyright: ignore[reportUnknownArgumentType]
-    if not 0 <= number <= 1:
+    if not 0 <= q <= 1:
         raise ArgumentError(f"quantile: expected q from 0 to 1, got {q}")
-    return number
+    return float(q)  # pyright: ignore[reportUnknownArgumentType]
 
 
 @operation("quantile")
