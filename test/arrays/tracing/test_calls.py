@@ -23,6 +23,9 @@ W = np.arange(4, dtype=np.float32)
 AS_NUMPY = {"transpose", "reshape"}
 """Methods that take axes and extents one by one, as NumPy's."""
 
+OF_NUMPY = {"dtype", "initial", "where"}
+"""Options that reductions have as methods, as NumPy's: they are made of several operations."""
+
 METHODS = sorted(name for name in vars(Methods) if name in OPERATIONS and name not in AS_NUMPY)
 
 
@@ -33,7 +36,8 @@ def named(function: Any) -> list[tuple[str, Any, Any]]:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_function_has_the_parameters_of_the_method(name: str) -> None:
-    assert named(getattr(rg, name, OPERATIONS[name])) == named(getattr(Methods, name))
+    of_function, of_method = named(getattr(rg, name, OPERATIONS[name])), named(getattr(Methods, name))
+    assert of_function == [p for p in of_method if p in of_function or p[0] not in OF_NUMPY]
 
 
 def test_what_parameters_are_annotated_with_is_asked_for() -> None:
