@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect import RuntimeCheckError
 
@@ -83,3 +86,13 @@ def test_a_page_shows_what_comes_out(name: str) -> None:
     page = doctest.DocTestParser().get_doctest(text, {}, name, f"docs/{name}.md", 0)
     assert len(page.examples) > 20
     assert not doctest.DocTestRunner().run(page).failed
+
+
+@pytest.mark.parametrize("name", [n for n in dir(rg) if ">>>" in (getattr(rg, n).__doc__ or "")])
+def test_docstrings_show_what_comes_out(name: str) -> None:
+    text = inspect.cleandoc(getattr(rg, name).__doc__)
+    given = {"np": np, "rg": rg}
+    if "torch" in text:
+        given["torch"] = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    examples = doctest.DocTestParser().get_doctest(text, given, name, name, 0)
+    assert not doctest.DocTestRunner().run(examples).failed

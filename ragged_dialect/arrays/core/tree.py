@@ -118,11 +118,6 @@ def _fields(value: Leaf, leaves: list[Leaf], depth: int) -> Node:
     return Node(kind, tuple(Static.of(f.name) for f in given), tuple(map(child, given)))
 
 
-def leaf_count(tree: Tree) -> int:
-    """How many leaves a tree has."""
-    return 1 if tree is None else sum(map(leaf_count, tree.children)) if isinstance(tree, Node) else 0
-
-
 def leaf_places(tree: Tree, at: str = "") -> list[str]:
     """Where each leaf is, as it is written in Python: `['w'][0].bias`."""
     if not isinstance(tree, Node):

@@ -252,8 +252,11 @@ def torch_op(name: str, function: Body, *examples: ArrayLike) -> TorchOp:
     extents; RuntimeCheckError in calls for offsets that do not fit; PassError for a function without a derivative, in
     calls with what requires a gradient; MissingPackageError without PyTorch.
 
-    >>> pooled = rg.torch_op("mine::pooled", lambda x: rg.softmax(x, 1).sum(1), rg.from_lengths(torch.rand(3, 8), [3]))
-    >>> torch.compile(lambda values, offsets: pooled(values, offsets) * 2, fullgraph=True)(x.values, x.offsets)"""
+    >>> x = rg.from_lengths(torch.rand(3, 8), [3])
+    >>> pooled = rg.torch_op("mine::pooled", lambda x: rg.softmax(x, 1).sum(1), x)
+    >>> torch.compile(lambda values, offsets: pooled(values, offsets) * 2, fullgraph=True)(x.values, x.offsets).shape
+    torch.Size([1, 8])
+    """
     parts = str(name).split("::")
     if len(parts) != 2 or not all(part.isascii() and part.isidentifier() and not iskeyword(part) for part in parts):
         raise ArgumentError(f"torch_op: expected a name like 'namespace::name', got {name!r}")

@@ -54,6 +54,13 @@ def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], e
     return x.trace.assembled(made, axes, x.dtype)
 
 
+def flattened(x: Tensor) -> Tensor:
+    """All elements of the storage as a vector: a view."""
+    if len(x.axes) == 1:
+        return x
+    return restored(x, [list(range(len(x.axes)))], [PlainAxis(None)], expand=False)
+
+
 def _expanded_sizes(x: Tensor, groups: Sequence[Sequence[int]], static: list[int]) -> list[Mixed]:
     sizes: list[Mixed] = list(static)
     for source, group in enumerate(groups):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.index.dims import dim_of, restored
+from ragged_dialect.arrays.index.dims import dim_of, flattened
 from ragged_dialect.arrays.index.gather import gather
 from ragged_dialect.arrays.index.rows import wrapped
 from ragged_dialect.arrays.ops.join import check_pair
 from ragged_dialect.arrays.ops.sorting.sort import taken
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.loops import compute, empty, mapped
 from ragged_dialect.arrays.tracing.operation import operation
@@ -27,7 +27,8 @@ def take_along_axis(x: Tensor, indices: Tensor, *, axis: int = -1) -> Tensor:
     `x`; along a ragged dim `rg.gather`. Negative ones count from the end. The values have a gradient. LayoutError for
     indices of another layout; IndexError where one is out of range.
 
-    >>> scores, wanted = rg.ragged([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]], dense=(2,)), rg.ragged([[1, 0], [1]])
+    >>> scores = rg.from_lengths(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), [2, 1])
+    >>> wanted = rg.ragged([[1, 0], [1]])
     >>> rg.take_along_axis(scores, wanted[..., None], axis=-1)[..., 0].tolist()
     [[2.0, 3.0], [6.0]]
     """
@@ -47,9 +48,7 @@ def take_along_axis(x: Tensor, indices: Tensor, *, axis: int = -1) -> Tensor:
         return wrapped(convert(given[0], indices.dtype, INT64), extent)
 
     at = mapped(indices, [], INT64, from_start)
-    every = [list(range(len(at.axes)))]
-    flat = at if len(at.axes) == 1 else restored(at, every, [PlainAxis(None)], expand=False)
-    builders.assert_valid([flat.storage, extent], "position", x.trace.op, dim)
+    builders.assert_valid([flattened(at).storage, extent], "position", x.trace.op, dim)
     return taken(x, dim, at)
 
 

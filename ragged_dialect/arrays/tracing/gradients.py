@@ -10,7 +10,7 @@ from dataclasses import is_dataclass
 from ragged_dialect.arrays.core.arguments import bind, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import Buffer
-from ragged_dialect.arrays.core.tree import Node, Static, flatten, leaf_count, unflatten
+from ragged_dialect.arrays.core.tree import Node, Static, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.guards import Versions
@@ -151,8 +151,7 @@ class _Derived:
                 raise ArgumentError(f"{op}: expected a function with a pair of results for has_aux, got another")
             tree = tree.children[0]
         if tree is not None or results[0].axes:
-            value = results[: len(results) if not has_aux else leaf_count(tree)]
-            got = " and ".join(r.described for r in value) or "nothing"
+            got = " and ".join(r.described for r in results[: len(leaf_places(tree))]) or "nothing"
             raise ArgumentError(f"{op}: expected a function whose result is one number, got {got}")
         result = results[0]
         check_float(f"{op}: expected a result of floats", result)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, math, tensor
-from ragged_dialect.arrays.index.dims import restored
+from ragged_dialect.arrays.index.dims import flattened
 from ragged_dialect.arrays.index.rows import component_lengths, component_starts, row_ids
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.axes import NestedAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, constant
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
@@ -26,12 +26,8 @@ _DIGIT = 10
 
 def by_digits(keys: Tensor, dim: int) -> Tensor:
     """The indices along a dim that sort keys, int64; equal ones stay in order."""
-    sizes = keys.storage_sizes()
-    flat = keys
-    if len(sizes) > 1:
-        flat = restored(keys, [list(range(len(sizes)))], [PlainAxis(None)], expand=False)
     groups = _Groups.of(keys, dim)
-    return groups.indices(_stably(_by_keys(flat), groups.number_of, groups.count))
+    return groups.indices(_stably(_by_keys(flattened(keys)), groups.number_of, groups.count))
 
 
 @dataclass(frozen=True)

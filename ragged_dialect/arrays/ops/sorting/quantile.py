@@ -71,7 +71,7 @@ def median(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> T
     """The element in the middle along dims, or the mean of the two, as `np.median` has it; otherwise as `quantile`.
 
     >>> rg.median(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), axis=1)
-    array([2. ,  nan, 4.5])
+    array([2. , nan, 4.5])
     """
 
     def mean(_: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
