@@ -91,8 +91,7 @@ def test_a_page_shows_what_comes_out(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in dir(rg) if ">>>" in (getattr(rg, n).__doc__ or "")])
 def test_docstrings_show_what_comes_out(name: str) -> None:
     text = inspect.cleandoc(getattr(rg, name).__doc__)
-    given = {"np": np, "rg": rg}
     if "torch" in text:
-        given["torch"] = pytest.importorskip("torch", reason="no torch (pip install torch)")
-    examples = doctest.DocTestParser().get_doctest(text, given, name, name, 0)
+        pytest.skip("needs PyTorch and what it compiles with: test/arrays/custom_ops")
+    examples = doctest.DocTestParser().get_doctest(text, {"np": np, "rg": rg}, name, name, 0)
     assert not doctest.DocTestRunner().run(examples).failed
