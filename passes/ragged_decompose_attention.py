@@ -10,7 +10,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, math, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.clone import copy_attributes
+from ragged_dialect.ir.clone import copy_attributes, copy_regions, inlined
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.layout import Layout
@@ -79,7 +79,7 @@ class RaggedDecomposeAttention(RaggedPass):
             quarters = (2 if derived else 3) if isinstance(element, ir.F32Type) else 4
             most = self.head_dims * quarters // 4
             kernel &= not isinstance(element, ir.F64Type) and all(0 < d <= most and d % _FRAGMENT == 0 for d in dims)
-            kernel &= 0 not in (known.q.type.shape[2], known.k.type.shape[2])
+            kernel &= known.scored is None and 0 not in (known.q.type.shape[2], known.k.type.shape[2])
         return kernel and DYNAMIC not in dims and max(dims) <= self.head_dims
 
 
@@ -98,7 +98,9 @@ def settled(op: ir.Operation) -> ir.Operation:
     results = [name for name in fields if values[name] in list(op.results)]
     with ir.InsertionPoint(op), op.location:
         operands = [shapes.cast(values[name], types[name]) for name in fields if name not in results]
-        made = ir.Operation.create(op.name, [types[name] for name in results], operands, copy_attributes(op))
+        kinds = [types[name] for name in results]
+        made = ir.Operation.create(op.name, kinds, operands, copy_attributes(op), regions=1)
+        copy_regions(op, made)
         for old, new in zip(op.results, made.results, strict=True):
             old.replace_all_uses_with(shapes.cast(new, old.type))
     op.erase()
@@ -137,6 +139,7 @@ class _Attention:
         self.op = op
         attention = view_of(op, Attention)
         self.visible, self.cap, self.scale = attention.visible, attention.cap, attention.scale.value
+        self.scored = attention.scored
         q, k, v = attention.q, attention.k, attention.v
         self.element = q.type.element_type
         self.wide = wide(self.element)
@@ -149,7 +152,8 @@ class _Attention:
         outer, inner = self.nested
         self.order = f"b{outer}{self.heads}{inner}" if keys_last else f"b{outer}{inner}{self.heads}"
         self.unmasked = self._unmasked()
-        self.scores = self._masked(self.unmasked, float("-inf"))
+        scores = self.unmasked if self.scored is None else self._of_score(self.unmasked, 0)
+        self.scores = self._masked(scores, float("-inf"))
 
     # What is made -------------------------------------------------------------------------------------
 
@@ -165,7 +169,32 @@ class _Attention:
         weights = ir.Operation.create(
             "linalg.softmax", results=[empty.type], operands=[self.scores, empty], attributes={"dimension": number}
         ).result
-        weights = self._masked(weights, 0.0)  # of no key at all they are no numbers
+        return self._result(self._seen(weights))  # of no key at all they are no numbers
+
+    def _seen(self, weights: ir.Value) -> ir.Value:
+        """Weights, 0 where a score is -inf."""
+        if self.scored is None:
+            return self._masked(weights, 0.0)
+        low, zero = (build.constant(self.wide, x) for x in (float("-inf"), 0.0))
+
+        def body(a: list[ir.Value]) -> ir.Value:
+            return arith.select(arith.cmpf(arith.CmpFPredicate.OEQ, a[1], low), zero, a[0])
+
+        return self._map([(weights, self.order), (self.scores, self.order)], self.order, body)
+
+    def _of_score(self, products: ir.Value, number: int) -> ir.Value:
+        """What the region yields as a number, of products."""
+        assert self.scored is not None
+        block = self.scored
+
+        def body(a: list[ir.Value]) -> ir.Value:
+            component, *heads, query, key = (loop_index(self.order.index(c)) for c in f"b{self.heads}ij")
+            head = heads[0] if len(heads) == 1 else build.value(build.add(build.mul(heads[0], self.groups), heads[1]))
+            return inlined(block, [a[0], component, head, query, key])[number]
+
+        return self._map([(products, self.order)], self.order, body)
+
+    def _result(self, weights: ir.Value) -> ir.Value:
         return self._narrowed(self._sum([(weights, self.order), (self.v, "bjhe")], f"bi{self.heads}e", _product))
 
     def log_sum(self) -> ir.Value:
@@ -286,21 +315,25 @@ class _Derivative(_Attention):
         given = view_of(op, AttentionDerivative)
         ins = [(self.scores, self.order), (self._queries(given.lse), self.rows)]
         weights = self._map(ins, self.order, lambda a: math.exp(arith.subf(a[0], self._finite(a[1]))))
-        self.weights = self._masked(weights, 0.0)
+        self.weights = self._seen(weights)
+        self.slopes = None if self.scored is None else self._of_score(self.unmasked, 1)
 
     def _of_scores(self, ins: Sequence[tuple[ir.Value, str]], body: Body) -> ir.Value:
-        """Weights times what the body makes of them and of `ins`, and times the derivative of the softcap; 0 where a
+        """Weights times what the body makes of them and of `ins`, and times the derivative of the score; 0 where a
         query does not see a key: its own score is finite, so that derivatives of this are none of infinities."""
 
         def whole(a: list[ir.Value]) -> ir.Value:
             made = arith.mulf(a[1], body(a[2:]))
+            if self.slopes is not None:
+                return arith.mulf(made, a[0])
             if self.cap is None:
                 return made
             part = arith.divf(a[0], build.constant(self.wide, self.cap))
             return arith.mulf(made, arith.subf(build.constant(self.wide, 1.0), arith.mulf(part, part)))
 
-        both = [(self.unmasked, self.order), (self.weights, self.order)]
-        return self._masked(self._map([*both, *ins], self.order, whole), 0.0)
+        first = self.unmasked if self.slopes is None else self.slopes
+        made = self._map([(first, self.order), (self.weights, self.order), *ins], self.order, whole)
+        return self._masked(made, 0.0)
 
 
 class _Jvp(_Derivative):

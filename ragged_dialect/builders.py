@@ -6,19 +6,23 @@ location, and returns its result. LayoutError for operands that the op's rules r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.clone import Attributes
+from ragged_dialect.ir.clone import Attributes, copy_regions
 from ragged_dialect.layout import RAGGED, Extent, Layout
 from ragged_dialect.ops import access, exchange, grouping, making, structure
 from ragged_dialect.ops.attention import result_shapes, wide
 from ragged_dialect.ops.base import RaggedOp, infer_shape
-from ragged_dialect.segments import MIXED_OPS, segments
+from ragged_dialect.segments import MIXED_OPS, REGION_OPS, segments
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, shape_of, tensor_type, vector_type
+
+
+Score = Callable[[ir.Value, list[ir.Value]], ir.Value]
+"""Makes a score of one, and of the numbers of its component, head, query and key."""
 
 
 def create(
@@ -33,7 +37,8 @@ def create(
     values = [operand.result if isinstance(operand, ir.OpView) else operand for operand in operands]
     if name in MIXED_OPS:
         attrs["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(segments([v.type for v in values]))
-    return ir.Operation.create(name, results=list(results), operands=values, attributes=attrs)
+    regions = 1 if name in REGION_OPS else 0
+    return ir.Operation.create(name, results=list(results), operands=values, attributes=attrs, regions=regions)
 
 
 def _attr(value: ir.Attribute | int | str) -> ir.Attribute:
@@ -217,9 +222,16 @@ def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
 
 
 def attention(
-    q: ir.Value, k: ir.Value, v: ir.Value, scale: float, keys: str = "all", softcap: float | None = None
+    q: ir.Value,
+    k: ir.Value,
+    v: ir.Value,
+    scale: float,
+    keys: str = "all",
+    softcap: float | None = None,
+    score: Score | None = None,
 ) -> tuple[ir.Value, ir.Value]:
-    """`ragged.attention`: the output, and the log of each row's sum of exponentials."""
+    """`ragged.attention`: the output, and the log of each row's sum of exponentials. `score` makes a score of one and
+    of the numbers of component, head, query and key, inside the op."""
     element = q.type.element_type
     shapes = result_shapes(*(shape_of(x.type) for x in (q, k, v)))
     types = [tensor_type(s, e) for s, e in zip(shapes, (element, wide(element)), strict=True)]
@@ -230,25 +242,38 @@ def attention(
         "softcap": None if softcap is None else ir.FloatAttr.get(f64, softcap),
     }
     made = create("ragged.attention", types, [q, k, v], attributes)
+    if score is not None:
+        scores(made, lambda x, numbers: [score(x, numbers)])
     return made.results[0], made.results[1]
 
 
-def attention_jvp(like: ir.Operation, operands: Sequence[ir.Value]) -> tuple[ir.Value, ir.Value]:
-    """`ragged.attention_jvp` with the attributes of an op of attention: the tangents of both results."""
+def scores(op: ir.Operation, make: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]]) -> None:
+    """Give an op of attention what its region yields."""
+    block = op.regions[0].blocks.append(wide(op.operands[0].type.element_type), *[ir.IndexType.get()] * 4)
+    with ir.InsertionPoint(block):
+        score, *numbers = block.arguments
+        create("ragged.yield", [], make(score, numbers), {})
+
+
+def attention_jvp(like: ir.Operation, operands: Sequence[ir.Value]) -> ir.Operation:
+    """`ragged.attention_jvp` with the attributes of an op of attention: the tangents of both results. What has a score
+    of its own needs one that yields its slope too: `scores`."""
     o, lse = operands[3:5]
-    made = create("ragged.attention_jvp", [o.type, lse.type], operands, _scores(like))
-    return made.results[0], made.results[1]
+    return create("ragged.attention_jvp", [o.type, lse.type], operands, _scores(like))
 
 
 def attention_vjp_q(like: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
-    """`ragged.attention_vjp_q` with the attributes of an op of attention: the cotangent of the queries."""
-    return create("ragged.attention_vjp_q", [operands[0].type], operands, _scores(like)).result
+    """`ragged.attention_vjp_q` with attributes and score of another derivative: the cotangent of the queries."""
+    made = create("ragged.attention_vjp_q", [operands[0].type], operands, _scores(like))
+    copy_regions(like, made)
+    return made.result
 
 
 def attention_vjp_kv(like: ir.Operation, operands: Sequence[ir.Value]) -> tuple[ir.Value, ir.Value]:
-    """`ragged.attention_vjp_kv` with the attributes of an op of attention: the cotangents of keys and values."""
+    """`ragged.attention_vjp_kv` with attributes and score of another derivative: the cotangents of keys and values."""
     k, v = operands[:2]
     made = create("ragged.attention_vjp_kv", [k.type, v.type], operands, _scores(like))
+    copy_regions(like, made)
     return made.results[0], made.results[1]
 
 

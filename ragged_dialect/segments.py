@@ -12,6 +12,11 @@ GROUPS = 12
 
 MIXED_OPS = {"ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.assert_valid"}
 
+REGION_OPS = {
+    "ragged.attention", "ragged.attention_jvp", "ragged.attention_vjp_q", "ragged.attention_vjp_kv",
+}  # fmt: skip
+"""Ops with a region, which may be empty: the short form leaves that out."""
+
 
 def segments(types: Sequence[object]) -> list[int]:
     """Sizes of the groups for operands of these types: one per run of equal ones, then zeros.

@@ -28,20 +28,12 @@ class Backward(Lanes):
         self, op: Attention, own: Sequence[ir.Value], others: Sequence[ir.Value], saved: Sequence[ir.Value],
         queries: bool, second: bool, blocks: int,
     ) -> None:  # fmt: skip
-        visible = op.visible
-        super().__init__(
-            op,
-            visible if queries else visible.of_keys,
-            own,
-            others,
-            [x.type.shape[2] for x in own[: 1 + second]],
-            blocks,
-        )
-        self.saved, self.queries, self.scale = saved, queries, op.scale.value
+        super().__init__(op, queries, own, others, [x.type.shape[2] for x in own[: 1 + second]], blocks)
+        self.saved, self.scale = saved, op.scale.value
         self.rows = [self.columns(x) for x in own]
         self.sums = [self.columns(x) for x in own[: 1 + second]]
         self.weights, self.parts = (self.regs.scratch(TILE) for _ in range(2))
-        self.slopes = self.weights if self.cap is None else self.regs.scratch(TILE)
+        self.slopes = None if self.cap is None and self.scored is None else self.regs.scratch(TILE)
         self.along = self.regs.scratch(2 * blocks)
 
     def run(self, block: Block, head: ir.Value, first: Mixed, heads: int, outs: Sequence[ir.Value]) -> list[ir.Value]:
@@ -87,26 +79,25 @@ class Backward(Lanes):
         the sums of both at once are more than there are registers."""
         n, number = self.regs.rows, meeting.number
         own = [self.part(x, number) for x in self.rows]
+        scores_at = self.scores(own[0], meeting, self.weights, self.slopes)
 
         def places(place: ir.Value) -> list[ir.Value]:
             return [build.value(build.add(place, k)) for k in range(n)]
 
         def weights(place: ir.Value) -> None:
-            scores, capped = self.capped(self.products(0, own[0], meeting, places(place)))
+            scores = scores_at(places(place))
             rows = [build.value(build.add(meeting.first, k)) for k in places(place)]
             scores = self.masked(meeting.block, meeting.bounds, rows, scores)
             for k, (row, score) in enumerate(zip(rows, scores, strict=True)):
                 lse, _ = self._numbers_of(meeting, row)
                 weight = exp2_at_most_one(Emitter().number(score) - lse)
                 self.regs.store(weight, self.weights, build.add(place, k))
-                if capped is not None:
-                    self.regs.store(1.0 - capped[k] * capped[k], self.slopes, build.add(place, k))
 
         def parts(place: ir.Value) -> None:
             for at, upstream in zip(places(place), self.products(1, own[1], meeting, places(place)), strict=True):
                 _, delta = self._numbers_of(meeting, build.value(build.add(meeting.first, at)))
                 made = self.regs.load(self.weights, at) * (Emitter().number(upstream) - delta)
-                self.regs.store(made if self.cap is None else made * self.regs.load(self.slopes, at), self.parts, at)
+                self.regs.store(made if self.slopes is None else made * self.regs.load(self.slopes, at), self.parts, at)
 
         for body in (weights, parts):
             flow.strided(meeting.low, n, meeting.high, [], lambda place, _, body=body: body(place))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ragged_dialect._mlir import arith, ir, memref, tensor, vector
 from ragged_dialect.ir import build, flow
@@ -51,7 +52,7 @@ class Few:
 
         def row(first: ir.Value, key_head: ir.Value, r: ir.Value) -> None:
             place, own = (build.value(build.add(x, r)) for x in (block.first, block.row))
-            met = self.many.bounds(Block(place, own, build.value(1), block.starts, block.others, block.shift))
+            met = self.many.bounds(replace(block, first=place, row=own, count=build.value(1)))
             low = build.maximum(build.sub(met.low, first), 0)
             high = build.minimum(build.sub(met.high, first), TILE)
 
@@ -113,8 +114,20 @@ class Few:
         slot = self._slot(r, head)
         keys, values = (build.add(start, first) for start in block.starts)
 
+        def products(place: ir.Value) -> None:
+            vector.store(self._products(slot, key_head, keys, place, high), self.scores, [build.value(0), place])
+
+        def score(place: ir.Value) -> None:
+            numbers = (head, build.add(block.first, r), build.add(first, place))
+            self.many.rescored([build.value(0), place], [block.component, *map(build.value, numbers)], self.scores)
+
+        def found_at(place: ir.Value) -> ir.Value:
+            if self.many.scored is None:
+                return self.many.capped([self._products(slot, key_head, keys, place, high)])[0]
+            return vector.load(self.lanes, self.scores, [build.value(0), place])
+
         def scores(place: ir.Value, top: list[ir.Value]) -> list[ir.Value]:
-            (found,), _ = self.many.capped([self._products(slot, key_head, keys, place, high)])
+            found = found_at(place)
             there = vector.create_mask(
                 ir.VectorType.get([self.n], ir.IntegerType.get_signless(1)), [build.value(build.sub(high, place))]
             )
@@ -125,6 +138,9 @@ class Few:
 
         before, total = (Emitter().number(memref.load(self.state, [build.value(k), slot])) for k in range(2))
         spread = vector.broadcast(self.lanes, before.value)
+        if self.many.scored is not None:
+            flow.strided(low, self.n, high, [], lambda place, _: products(place))
+            flow.strided(low, 1, high, [], lambda place, _: score(place))
         highest = flow.strided(low, self.n, high, [spread], scores)[0]
         top = Emitter().number(_folded(highest, _higher))
         shrink = exp2_at_most_one(before - top)

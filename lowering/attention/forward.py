@@ -20,10 +20,10 @@ class Forward(Lanes):
     """Emits the kernel; `q`, `k` and `v` are dense [rows, heads, head dim]."""
 
     def __init__(self, op: AttentionOp, q: ir.Value, k: ir.Value, v: ir.Value, blocks: int) -> None:
-        super().__init__(op, op.visible, (q,), (k, v), [v.type.shape[2]], blocks)
+        super().__init__(op, True, (q,), (k, v), [v.type.shape[2]], blocks)
         self.q = q
-        self.queries, self.sums = self.columns(q), self.columns(v)
-        self.scores = self.regs.scratch(TILE)
+        self.rows, self.sums = self.columns(q), self.columns(v)
+        self.weights = self.regs.scratch(TILE)
         self.state = self.regs.scratch(2 * blocks)
 
     def run(
@@ -33,7 +33,7 @@ class Forward(Lanes):
         start = [self.regs.splat(-self.largest), self.regs.splat(0.0)]
 
         def begin(number: ir.Value, own: Block, _: list[ir.Value]) -> None:
-            self.load(self.q, self.part(self.queries, number), own, head, self.factor)
+            self.load(self.q, self.part(self.rows, number), own, head, self.factor)
             self.clear(self.part(self.sums, number))
             for row, x in enumerate(start):
                 self.regs.store(x, self.part(self.state, number), row)
@@ -62,11 +62,12 @@ class Forward(Lanes):
     def _tile(self, meeting: Meeting) -> None:
         """A tile of keys: scores, their exponentials, and values times these."""
         n, low, high = self.regs.rows, meeting.low, meeting.high
-        state, queries, sums = (self.part(x, meeting.number) for x in (self.state, self.queries, self.sums))
+        state, queries, sums = (self.part(x, meeting.number) for x in (self.state, self.rows, self.sums))
+        found_at = self.scores(queries, meeting, self.weights)
 
         def scores(place: ir.Value, top: list[ir.Value]) -> list[ir.Value]:
             places = [build.value(build.add(place, k)) for k in range(n)]
-            found, _ = self.capped(self.products(0, queries, meeting, places))
+            found = found_at(places)
             keys = [build.value(build.add(meeting.first, k)) for k in places]
             return [self._highest(place, self.masked(meeting.block, meeting.bounds, keys, found), top[0])]
 
@@ -77,7 +78,7 @@ class Forward(Lanes):
         total = flow.strided(low, n, high, total, lambda place, x: [self._weights(place, top, x[0])])[0]
         for row, x in enumerate((top, total)):
             self.regs.store(x, state, row)
-        self.add(1, sums, self.scores, meeting, shrink)
+        self.add(1, sums, self.weights, meeting, shrink)
 
     def _highest(self, place: ir.Value, scores: list[ir.Value], top: ir.Value) -> ir.Value:
         """The highest of some scores, which are stored, and of `top`. A NaN may be passed over: it comes back with its
@@ -85,7 +86,7 @@ class Forward(Lanes):
         emitter = Emitter()
         higher = emitter.number(top)
         for k, x in enumerate(scores):
-            self.regs.store(x, self.scores, build.add(place, k))
+            self.regs.store(x, self.weights, build.add(place, k))
             score = emitter.number(x)
             higher = emitter.select(score.compare(">", higher), score, higher)
         return higher.value
@@ -95,8 +96,8 @@ class Forward(Lanes):
         emitter = Emitter()
         highest, made = emitter.number(top), emitter.number(total)
         for row in [build.add(place, k) for k in range(self.regs.rows)]:
-            weight = exp2_at_most_one(emitter.number(self.regs.load(self.scores, row).value) - highest)
-            self.regs.store(weight, self.scores, row)
+            weight = exp2_at_most_one(emitter.number(self.regs.load(self.weights, row).value) - highest)
+            self.regs.store(weight, self.weights, row)
             made = made + weight
         return made.value
 

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ragged_dialect._mlir import arith, ir, memref, tensor, vector
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.memory import buffer_of
 from ragged_dialect.lowering.buffers import subview
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.math.exponential import tanh
 from ragged_dialect.lowering.micro_kernel import RegisterBlock, read, transposed, write
 from ragged_dialect.lowering.vector.machine import CACHE_LINE
-from ragged_dialect.ops.attention import Attention, Keys, wide
+from ragged_dialect.ops.attention import Attention, wide
 
 TILE = 64
 """Rows whose scores are kept: 8 KiB of a first cache of 32, and sums are read and written once for them."""
@@ -38,10 +39,11 @@ KEPT = 512 << 10
 
 @dataclass(frozen=True)
 class Block:
-    """A block of rows of a component along the lanes, or a few blocks: the first one's number there and its row, how
-    many they are; where the component's rows that they meet begin in either tensor, and how many these are; `shift` as
+    """A block of rows of a component along the lanes, or a few blocks: the component, the first one's number there and
+    its row, how many they are; where the component's rows that they meet begin in either tensor, and how many these are; `shift` as
     for `Keys`."""
 
+    component: ir.Value
     first: ir.Value
     row: ir.Value
     count: ir.Value
@@ -68,14 +70,15 @@ class Ahead(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """A tile of rows of a head, from the first on, and a block of lanes, the one of a number, that meets those from a
-    low place of the tile to a high one; the low one is a multiple of the rows that are multiplied at once. `ahead` are
-    the tiles that come next, and `own` the rows that are along lanes after the last tile."""
+    """A tile of rows of a head, from the first on, and a block of lanes of a head of its own, the one of a number, that
+    meets those from a low place of the tile to a high one; the low one is a multiple of the rows that are multiplied at
+    once. `ahead` are the tiles that come next, and `own` the rows that are along lanes after the last tile."""
 
     ahead: Sequence[Ahead]
     own: Sequence[Ahead]
     is_last: ir.Value
     head: ir.Value
+    own_head: ir.Value
     number: ir.Value
     block: Block
     bounds: Bounds
@@ -91,19 +94,21 @@ def blocks_of(regs: RegisterBlock, widths: Sequence[int]) -> int:
 
 class Lanes:
     """Emits parts of kernels; `own` have the rows along lanes, `others` the rows that these meet, in two tensors [rows,
-    heads, dim], of which the first makes scores, and `visible` those that a lane does meet. `made` are the widths of
-    results. `blocks` of lanes share a tile."""
+    heads, dim], of which the first makes scores: `queries`, where these are along the lanes, or keys. `made` are the
+    widths of results. `blocks` of lanes share a tile."""
 
     def __init__(
-        self, op: Attention, visible: Keys, own: Sequence[ir.Value], others: Sequence[ir.Value], made: Sequence[int],
+        self, op: Attention, queries: bool, own: Sequence[ir.Value], others: Sequence[ir.Value], made: Sequence[int],
         blocks: int,
     ) -> None:  # fmt: skip
-        self.visible, self.cap, self.own, self.others, self.blocks = visible, op.cap, own, others, blocks
+        self.queries, self.visible = queries, op.visible if queries else op.visible.of_keys
+        self.cap, self.scored, self.own, self.others, self.blocks = op.cap, op.scored, own, others, blocks
         element = op.q.type.element_type
         self.wide = wide(element)
         self.regs = RegisterBlock.of(self.wide)
-        self.factor = op.scale.value * (1 / math.log(2) if self.cap is None else 1 / self.cap)
-        """What makes scores in base 2 of products, or what tanh takes."""
+        base = 1.0 if self.scored is not None else 1 / math.log(2)
+        self.factor = op.scale.value * (base if self.cap is None else 1 / self.cap)
+        """What makes scores of products, in base 2 where these are the last, or what tanh takes."""
         self.tiles = [self.rows_of(TILE, _width(x)) for x in others]
         self.buffers = {x: buffer_of(x, gaps=True) for x in (*own, *others)}
         self.turned = self.rows_of(self.regs.lanes, max(made))
@@ -143,7 +148,7 @@ class Lanes:
             first = build.mul(number, lanes)
             count = build.value(build.minimum(build.sub(block.count, first), lanes))
             place, row = (build.value(build.add(x, first)) for x in (block.first, block.row))
-            return body(number, Block(place, row, count, block.starts, block.others, block.shift), carried)
+            return body(number, replace(block, first=place, row=row, count=count), carried)
 
         return flow.for_loop(build.ceildiv(block.count, lanes), inits, one)
 
@@ -223,12 +228,12 @@ class Lanes:
             stop = build.maximum(stop, full)
         return Bounds(low, full, stop, high)
 
-    def run_tiles(self, block: Block, own: ir.Value, head: ir.Value, body: Callable[[Meeting], None]) -> None:
-        """The body for tiles of rows of a head, which have been copied, and blocks of lanes, of their `own` one, that
+    def run_tiles(self, block: Block, own_head: ir.Value, head: ir.Value, body: Callable[[Meeting], None]) -> None:
+        """The body for tiles of rows of a head, which have been copied, and blocks of lanes, of their own one, that
         meet some of them."""
         bounds = self.bounds(block)
         last = [_after(x, start, block.others, head) for x, start in zip(self.others, block.starts, strict=True)]
-        lanes = [_after(x, block.row, block.count, own) for x in self.own]
+        lanes = [_after(x, block.row, block.count, own_head) for x in self.own]
 
         def tile(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             count = build.minimum(build.sub(bounds.high, first), TILE)
@@ -247,7 +252,7 @@ class Lanes:
                 low = build.mul(build.divide(low, self.regs.rows), self.regs.rows)
                 high = build.minimum(build.sub(met.high, first), count)
                 some, is_last = build.less(low, high), build.at_least(following, bounds.high)
-                meeting = Meeting(ahead, lanes, is_last, head, number, own, met, first, low, high)
+                meeting = Meeting(ahead, lanes, is_last, head, own_head, number, own, met, first, low, high)
                 return flow.choose(some, lambda: body(meeting), list, [])
 
             return self.each_part(block, [], part)
@@ -294,13 +299,54 @@ class Lanes:
             lambda d: self.regs.load(columns, d).value,
         )
 
-    def capped(self, products: Sequence[ir.Value]) -> tuple[list[ir.Value], list[Number] | None]:
-        """Scores in base 2, and where there is a softcap what tanh gives for them."""
+    def scores(
+        self, columns: ir.Value, meeting: Meeting, into: ir.Value, slopes: ir.Value | None = None
+    ) -> Callable[[Sequence[ir.Value]], list[ir.Value]]:
+        """What gives the scores of lanes and rows at some places of a tile in base 2. A score of its own is made for all
+        of the tile before, in scratch, element by element: `vectorize-ragged-loops` makes vectors of that. What scores
+        grow by with products is kept in `slopes`, if wanted and not 1."""
+        if self.scored is None:
+            return lambda places: self.capped(self.products(0, columns, meeting, places), places, slopes)
+        n, own = self.regs.rows, meeting.block
+
+        def products(place: ir.Value) -> None:
+            places = [build.value(build.add(place, k)) for k in range(n)]
+            for at, x in zip(places, self.products(0, columns, meeting, places), strict=True):
+                self.regs.store(x, into, at)
+
+        def score(place: ir.Value, lane: ir.Value) -> None:
+            numbers = [build.value(build.add(own.first, lane)), build.value(build.add(meeting.first, place))]
+            heads = [meeting.own_head, meeting.head]
+            query, key = numbers if self.queries else numbers[::-1]
+            given = [own.component, heads[0 if self.queries else 1], query, key]
+            self.rescored([place, lane], given, into, slopes)
+
+        flow.strided(meeting.low, n, meeting.high, [], lambda place, _: products(place))
+        each(meeting.high, lambda place: each(own.count, lambda lane: score(place, lane)), first=meeting.low)
+        return lambda places: [self.regs.load(into, place).value for place in places]
+
+    def rescored(
+        self, at: Sequence[ir.Value], given: Sequence[ir.Value], into: ir.Value, slopes: ir.Value | None = None
+    ) -> None:
+        """Replace a score in scratch by what is made of it and of numbers, in base 2."""
+        assert self.scored is not None
+        made, *rest = inlined(self.scored, [memref.load(into, at), *given])
+        memref.store(arith.mulf(made, build.constant(self.wide, 1 / math.log(2))), into, at)
+        if slopes is not None:
+            memref.store(rest[0], slopes, at)
+
+    def capped(
+        self, products: Sequence[ir.Value], places: Sequence[ir.Value] = (), slopes: ir.Value | None = None
+    ) -> list[ir.Value]:
+        """Scores in base 2 of products at some places, by a softcap if there is one."""
         if self.cap is None:
-            return list(products), None
+            return list(products)
         emitter = Emitter()
         parts = [tanh(emitter.number(x)) for x in products]
-        return [(x * (self.cap / math.log(2))).value for x in parts], parts
+        if slopes is not None:
+            for place, x in zip(places, parts, strict=True):
+                self.regs.store(1.0 - x * x, slopes, place)
+        return [(x * (self.cap / math.log(2))).value for x in parts]
 
     def masked(self, block: Block, bounds: Bounds, rows: Sequence[ir.Value], scores: list[ir.Value]) -> list[ir.Value]:
         """Scores with -inf where a lane does not meet a row."""

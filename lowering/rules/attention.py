@@ -178,7 +178,7 @@ def _block(own: Parts, others: tuple[Parts, Parts], number: ir.Value, rows: int,
     (first_row, many), (second_row, _) = (x.component(1, component) for x in others)
     shift = build.sub(many, length) if end else 0
     place, row, count = map(build.value, (place, build.add(start, place), count))
-    return Block(place, row, count, (first_row, second_row), many, shift)
+    return Block(component, place, row, count, (first_row, second_row), many, shift)
 
 
 def lower_jvp(ctx: Lowering, op: ir.Operation) -> None:

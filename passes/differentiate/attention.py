@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic
+from ragged_dialect.ir import build
+from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ops.attention import AttentionJvpOp, AttentionOp, AttentionVjpKvOp, AttentionVjpQOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
@@ -18,13 +20,27 @@ from ragged_dialect.types import shape_of
 
 @linearizes(AttentionOp)
 def _attention(ctx: Tangents, op: AttentionOp) -> list[ir.Value | None]:
+    if any(ctx.of(x) is not None for x in op.captured):
+        return _of_its_meaning(ctx, op)  # kernels make no cotangents of what scores read
     given = [op.q, op.k, op.v]
     tangents = [ctx.of(x) for x in given]
     whole = [_whole(x) for x in given]
     tangents = [zeros_like(x) if t is None else _whole(t) for x, t in zip(whole, tangents, strict=True)]
     results = list(op.operation.results)
     made = builders.attention_jvp(op.operation, [*whole, *results, *tangents])
-    return [t if ctx.wants(r) else None for r, t in zip(results, made, strict=True)]
+    if op.scored is not None:
+        block = op.scored
+        builders.scores(made, lambda score, numbers: _with_slope(block, [score, *numbers]))
+    return [t if ctx.wants(r) else None for r, t in zip(results, made.results, strict=True)]
+
+
+def _with_slope(block: ir.Block, arguments: list[ir.Value]) -> list[ir.Value]:
+    """What a block makes of a score, and what that grows by with it."""
+    ops, made = recorded(ir.InsertionPoint.current.block, lambda: inlined(block, arguments))
+    scope = Tangents({arguments[0]: build.constant(arguments[0].type, 1.0)})
+    scope.run(ops, made)
+    slope = scope.of(made[0])
+    return [*made, zeros_like(made[0]) if slope is None else slope]
 
 
 def _whole(x: ir.Value) -> ir.Value:

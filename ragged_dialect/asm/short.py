@@ -3,7 +3,7 @@
     %r = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<…>
     %r = "ragged.partition"(%x, %o) {dim = 0 : i64} : (tensor<?xf32>, tensor<4xi64>) -> tensor<…>
 
-The bindings know only the generic one for ops defined from Python. Neither direction adds or
+A region is in parentheses after the operands; an empty one, `({})`, is left out. The bindings know only the generic one for ops defined from Python. Neither direction adds or
 removes a newline. `operandSegmentSizes` is filled in on the way in and dropped on the way out.
 """
 
@@ -16,8 +16,9 @@ from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.scan import COMMENT, STRING, Bracket, Name, Scanner
 from ragged_dialect.asm.source import MEMORY, Insertion, Source
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.segments import MIXED_OPS, segments
+from ragged_dialect.segments import MIXED_OPS, REGION_OPS, segments
 
+_EMPTY = " ({})"
 _SEGMENTS = "operandSegmentSizes"
 _NAME = re.compile(r"[\w$\-]+\.[A-Za-z_][\w$.]*")
 _OPERAND = re.compile(r"%[\w$.\-]+(?:#\d+)?")
@@ -47,10 +48,15 @@ class _Op:
         self.scanner, self.text, self.name = scanner, scanner.text, name
         self.operands, self.operands_end = self._parenthesised() if name.quoted else self._bare()
         at = self.operands_end
+        self.region: Bracket | None = None
+        if name.name in REGION_OPS and self._next(at) == "(":
+            self.region = self._bracket(at)
+            at = self.region.end
         self.attributes: Bracket | None = None
         if self._next(at) == "{":
             self.attributes = self._bracket(at)
             at = self.attributes.end
+        self.end = at
         self.colon = self._expect(at, ":", "':' and the types of its operands and results")
         self.types = self._bracket(self._expect(self.colon + 1, "(", "the types of its operands in parentheses"))
         self._expect(self.types.end, "->", "'->' and the types of its results")
@@ -121,7 +127,7 @@ def translate(text: str, filename: str = MEMORY) -> Source:
         elif not name.quoted or name.name in MIXED_OPS:
             plain = None if name.name in MIXED_OPS else _PLAIN.match(text, name.end)
             if plain is not None:
-                insertions += _parentheses(name, max(plain.end("operands"), name.end))
+                insertions += _parentheses(name, max(plain.end("operands"), name.end), name.name in REGION_OPS)
                 continue
             try:
                 insertions += _insertions(_Op(scanner, name))
@@ -138,13 +144,15 @@ def _refusal(text: str, filename: str, offset: int, name: Name, message: str) ->
     return ParseError(Diagnostic(f"'{name.name}' op {message}", filename, line, column))
 
 
-def _parentheses(name: Name, operands_end: int) -> list[Insertion]:
-    return [(name.start, '"'), (name.end, '"('), (operands_end, ")")]
+def _parentheses(name: Name, operands_end: int, region: bool) -> list[Insertion]:
+    """Around operands, with an empty region after them."""
+    return [(name.start, '"'), (name.end, '"('), (operands_end, f"){_EMPTY}" if region else ")")]
 
 
 def _insertions(op: _Op) -> list[Insertion]:
     name = op.name
-    out = [] if name.quoted else _parentheses(name, op.operands_end)
+    absent = name.name in REGION_OPS and op.region is None
+    out = [] if name.quoted else _parentheses(name, op.operands_end, absent)
     if name.name in MIXED_OPS and not op.has_sizes():
         if op.attributes is None:
             out.append((op.colon, f"{{{op.sizes()}}} "))
@@ -161,7 +169,7 @@ def to_short(text: str) -> str:
     for name in scanner.names():
         if not name.quoted or not _NAME.fullmatch(name.name):
             continue
-        plain = None if name.name in MIXED_OPS else _PLAIN_GENERIC.match(text, name.end)
+        plain = None if name.name in MIXED_OPS | REGION_OPS else _PLAIN_GENERIC.match(text, name.end)
         if plain is not None:
             pieces += (text[last : name.start], _plain_head(name, plain))
             last = plain.end()
@@ -170,8 +178,11 @@ def to_short(text: str) -> str:
             op = _Op(scanner, name)
         except _Deviation:
             continue
-        pieces += (text[last : name.start], _short_head(op))
-        last = op.operands_end if op.attributes is None else op.attributes.end
+        pieces += (text[last : name.start], _name_and_operands(op))
+        last = op.operands_end
+        if op.region is None or not text[op.region.start : op.region.end].strip("({ \n})"):
+            pieces.append(_short_attributes(op))
+            last = op.end
     return "".join([*pieces, text[last:]])
 
 
@@ -181,15 +192,20 @@ def _plain_head(name: Name, plain: re.Match[str]) -> str:
     return head + _short_integers(attributes)
 
 
-def _short_head(op: _Op) -> str:
-    """Name, operands and attributes of a generic op in short form."""
-    text, operands, attributes = op.text, op.operands, op.attributes
+def _name_and_operands(op: _Op) -> str:
+    """Those of a generic op in short form."""
+    text, operands = op.text, op.operands
     assert operands is not None
     inside = text[operands.start + 1 : operands.end - 1]
     blank = " " if inside and not inside[0].isspace() else ""
-    head = op.name.name + text[op.name.end : operands.start] + blank + inside
+    return op.name.name + text[op.name.end : operands.start] + blank + inside
+
+
+def _short_attributes(op: _Op) -> str:
+    """The attributes of a generic op in short form, and what is before them."""
+    text, attributes = op.text, op.attributes
     if attributes is None:
-        return head
+        return ""
     items = [text[a:b] for a, b in attributes.items]
     kept = [_short_integers(item) for item in items if not _is_implied(op, item)]
     body = ",".join(kept)
@@ -197,8 +213,8 @@ def _short_head(op: _Op) -> str:
         body = body.lstrip(" ")
     elif not items:
         body = text[attributes.start + 1 : attributes.end - 1]
-    blank = text[operands.end : attributes.start]
-    return head + (f"{blank}{{{body}}}" if body or not items else blank.rstrip(" "))
+    blank = text[op.operands_end if op.region is None else op.region.end : attributes.start]
+    return f"{blank}{{{body}}}" if body or not items else blank.rstrip(" ")
 
 
 def _is_implied(op: _Op, item: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import Op, ir
@@ -35,3 +36,21 @@ def clone(op: ir.Operation, known: ValueMap) -> ir.Operation:
     remap(copy, known)
     known.update(zip(op.results, copy.results, strict=True))
     return copy
+
+
+def inlined(block: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
+    """What the terminator of a block has, of copies of the other ops at the insertion point."""
+    known: ValueMap = dict(zip(block.arguments, arguments, strict=True))
+    *ops, last = (op.operation for op in block.operations)
+    for op in ops:
+        clone(op, known)
+    return [known.get(x, x) for x in last.operands]
+
+
+def copy_regions(op: ir.Operation, into: ir.Operation) -> None:
+    """Give an op whose regions are empty copies of those of another one."""
+    copy = op.clone().operation
+    for own, other in zip(into.regions, copy.regions, strict=True):
+        for block in list(other.blocks):
+            block.append_to(own)
+    copy.erase()

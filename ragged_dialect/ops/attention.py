@@ -1,14 +1,15 @@
 """Attention within components, as one op: masks, skipped keys and statistics could not be found again in loop nests."""
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ext, ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.layout import Extent, Layout
-from ragged_dialect.ops.base import Divides, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.ops.base import Divides, Operand, Pure, RaggedOp, Result, Tensor, unchecked
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_type, string_attr, tensor_shape
 
@@ -100,6 +101,14 @@ _DIMS = {
 _DIM_NAMES = {"b": "batch extents", "h": "heads", "g": "heads", "d": "head dims", "e": "head dims"}
 
 
+SCORE_OPS = frozenset({"tensor.dim", "tensor.extract"})
+"""What scores are made by beside arithmetic."""
+
+
+def _listed(types: Sequence[ir.Type]) -> str:
+    return ", ".join(map(str, types))
+
+
 def _agree(what: str, a: Extent, b: Extent) -> None:
     if a is not None and b is not None and a != b:
         raise LayoutError(f"expected equal {what}, got {a} and {b}")
@@ -109,9 +118,12 @@ class Attention(RaggedOp):
     """What ops of attention share: `q`, `k` and `v` among their operands, and which scores there are."""
 
     scale: FloatAttr
+    score: ext.Region
     optional = ("keys", "softcap")
     windows = False
     """Whether keys and values may be windows over memory."""
+    slopes = False
+    """Whether a score yields besides itself what it grows by with what it is made of."""
 
     if TYPE_CHECKING:
         q: Operand[Tensor]
@@ -145,7 +157,42 @@ class Attention(RaggedOp):
             if found != element:
                 raise LayoutError(f"expected {name} of {element}, got {found}")
         _ = self.visible, self.cap
+        self._verify_score()
         return dict(zip(("o", "lse"), zip(shapes, (element, wide(element)), strict=True), strict=True))
+
+    @property
+    def scored(self) -> ir.Block | None:
+        """What makes scores of products, None where these are the scores."""
+        blocks = list(self.operation.regions[0].blocks)
+        return blocks[0] if blocks else None
+
+    def _verify_score(self) -> None:
+        """Refuse a region that does not make one score of another by numbers alone. LayoutError."""
+        block = self.scored
+        if block is None:
+            return
+        if self.cap is not None:
+            raise LayoutError("expected no 'softcap' beside a score of its own, got both")
+        element, index = wide(self.q.type.element_type), ir.IndexType.get()
+        wanted, found = [element, *[index] * 4], [x.type for x in block.arguments]
+        if len(list(self.operation.regions[0].blocks)) != 1 or found != wanted:
+            raise LayoutError(f"expected a score of one block of ({_listed(wanted)}), got ({_listed(found)})")
+        *ops, last = (op.operation for op in block.operations)
+        for op in (inner for outer in ops for inner in ops_in(outer)):
+            if op.name not in SCORE_OPS and not op.name.startswith(("arith.", "math.")):
+                raise LayoutError(f"expected a score of numbers and of elements of tensors, got '{op.name}'")
+        wanted, found = [element] * (1 + self.slopes), [x.type for x in last.operands]
+        if last.name != YieldOp.OPERATION_NAME or found != wanted:
+            raise LayoutError(f"expected a score that yields ({_listed(wanted)}), got ({_listed(found)})")
+        for x in self.captured:
+            if isinstance(x.type, ir.RankedTensorType) and x.type.encoding is not None:
+                raise LayoutError(f"expected a score of elements of dense tensors, got {x.type}")
+
+    @property
+    def captured(self) -> list[ir.Value]:
+        """What the score reads of what is around the op."""
+        block = self.scored
+        return [] if block is None else captures(block.operations, block.arguments)
 
     def extents(self) -> dict[str, dict[str, Extent]]:
         """The extents of operands and results by their dims' letters, static wherever one with the same dim is, of
@@ -207,8 +254,31 @@ class Attention(RaggedOp):
         return level if level < 3 else None
 
 
+class YieldOp(RaggedOp, name="yield", traits=[Pure, ir.IsTerminatorTrait]):
+    """What a score of `ragged.attention` is; of its derivatives, also what it grows by with the product that it is made
+    of.
+
+    ```mlir
+    ragged.yield %x : (f32) -> ()
+    ```
+    """
+
+    values: Sequence[Operand[Any]]
+    is_mapped = False
+    checks = unchecked
+
+    def verify_invariants(self) -> None:
+        """The op around it knows its operands."""
+        around = self.operation.parent
+        if around is None or not around.name.startswith("ragged.attention"):
+            raise LayoutError(f"expected to be in an op of attention, got '{around.name if around else 'nothing'}'")
+
+
 class AttentionDerivative(Attention):
-    """What takes the sums that `ragged.attention` gives, for the same operands and attributes."""
+    """What takes the sums that `ragged.attention` gives, for the same operands and attributes, and a score that also
+    yields its derivative."""
+
+    slopes = True
 
     if TYPE_CHECKING:
         lse: Operand[Tensor]
@@ -237,14 +307,23 @@ class AttentionOp(Attention, name="attention", traits=[Pure]):
     q is [batch, queries, heads, head dim]; k and v have lengths of their own, and may have fewer heads, each for a
     group of adjacent heads of q. `keys` bounds the keys that query i sees: `all`; `causal`, keys 0 to i; `causal_end`,
     so that the last query sees the last key; `window<l, r>`, keys i - l to i + r, and `window_end<l, r>`, counted from
-    the ends (-1: no bound). `softcap` c makes a score s c * tanh(s / c). Where no key is seen `o` is 0 and `lse` is
-    -inf. Short floats are computed in f32, which is then the type of `lse`.
+    the ends (-1: no bound). `softcap` c makes a score s c * tanh(s / c); a region makes another one of it and of the
+    numbers of component, head, query and key, by arithmetic and elements of dense tensors. A score of -inf is that of a
+    key that is not seen. Where no key is seen `o` is 0 and `lse` is -inf. Short floats are computed in f32, which is
+    then the type of `lse` and of scores.
 
     ```mlir
     %o, %lse = ragged.attention %q, %k, %v {scale = 2.500000e-01, keys = "causal"}
          : (tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>,
             tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>)
          -> (tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4xf32, #ragged.layout<"dr|d">>)
+
+    %o, %lse = ragged.attention %q, %k, %v ({                // with what is added to scores, of heads and keys
+    ^bb0(%score: f32, %component: index, %head: index, %query: index, %key: index):
+      %more = tensor.extract %bias[%head, %key] : tensor<4x?xf32>
+      %sum = arith.addf %score, %more : f32
+      ragged.yield %sum : (f32) -> ()
+    }) {scale = 1.0} : …
     ```
     """
 

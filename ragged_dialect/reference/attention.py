@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ragged_dialect.ops.attention import Keys
 from ragged_dialect.reference.axis import flatten
-from ragged_dialect.reference.value import Array, RaggedValue
+from ragged_dialect.reference.value import Array, Datum, RaggedValue
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Scores:
     scale: float
     visible: Keys
     cap: float | None
+    score: Callable[..., Sequence[Datum]] | None
+    """What a score becomes, and in derivatives what that grows by, of it and its component, head, query and key."""
 
     @property
     def wide(self) -> type[np.generic]:
@@ -34,7 +36,7 @@ class Scores:
         """What each query and head sees, where it sees a key."""
         wide, group = self.wide, self.q.extent(2) // max(self.k.extent(2), 1)
         q, k = (x.values.astype(wide) for x in (self.q, self.k))
-        for own, keys, values in zip(*(_components(x) for x in (self.q, self.k, self.v)), strict=True):
+        for b, (own, keys, values) in enumerate(zip(*(_components(x) for x in (self.q, self.k, self.v)), strict=True)):
             for i, row in enumerate(own):
                 seen = _seen(self.visible, i, len(own), len(keys))
                 for h in range(self.q.extent(2) if seen else 0):
@@ -44,7 +46,17 @@ class Scores:
                     if self.cap is not None:
                         parts = np.tanh(scores / self.cap)
                         scores, slopes = (self.cap * parts).astype(wide), (slopes * (1 - parts**2)).astype(wide)
-                    yield Row(row, h, h // group, at, to, scores, slopes)
+                    if self.score is not None:
+                        made = [
+                            self.score(x, *map(np.int64, (b, h, i, j))) for x, j in zip(scores, seen, strict=True)
+                        ]
+                        scores = np.array([x[0] for x in made], wide)
+                        slopes = slopes * np.array([x[-1] for x in made], wide)
+                        shown = np.flatnonzero(~np.isneginf(scores))
+                        at, to = ([rows[n] for n in shown] for rows in (at, to))
+                        scores, slopes = scores[shown], slopes[shown]
+                    if at:
+                        yield Row(row, h, h // group, at, to, scores, slopes)
 
 
 class Row(NamedTuple):

@@ -192,9 +192,11 @@ def _attention(program: Program, op: ir.Operation) -> Run:
     known = view_of(op, Attention)
     function, scale, visible, cap = _ATTENTION[op.name], known.scale.value, known.visible, known.cap
     places = [list(op.operands).index(x) for x in (known.q, known.k, known.v)]
+    block = None if known.scored is None else program.decode_block(known.scored)
 
     def run(env: Env, operands: Values) -> Values:
         q, k, v = (operands[place] for place in places)
-        return list(function(attention.Scores(q, k, v, scale, visible, cap), *operands[3:]))
+        score = None if block is None else lambda *given: program.run(block, env, given)
+        return list(function(attention.Scores(q, k, v, scale, visible, cap, score), *operands[3:]))
 
     return run
