@@ -17,8 +17,9 @@ from typing import NamedTuple
 from ragged_dialect._mlir import arith, ir, memref, tensor, vector
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.clone import inlined
+from ragged_dialect.ir.clone import ValueMap, inlined
 from ragged_dialect.ir.memory import buffer_of
+from ragged_dialect.lowering.attention.staged import Staged
 from ragged_dialect.lowering.buffers import subview
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.math.exponential import tanh
@@ -111,6 +112,7 @@ class Lanes:
         """What makes scores of products, in base 2 where these are the last, or what tanh takes."""
         self.tiles = [self.rows_of(TILE, _width(x)) for x in others]
         self.buffers = {x: buffer_of(x, gaps=True) for x in (*own, *others)}
+        self.staged = [] if self.scored is None or not queries else Staged.of(self.scored, self.regs, TILE)
         self.turned = self.rows_of(self.regs.lanes, max(made))
         self.factors = self.regs.scratch(1)
 
@@ -308,6 +310,8 @@ class Lanes:
         if self.scored is None:
             return lambda places: self.capped(self.products(0, columns, meeting, places), places, slopes)
         n, own = self.regs.rows, meeting.block
+        if self.staged:
+            self._stage(meeting)
 
         def products(place: ir.Value) -> None:
             places = [build.value(build.add(place, k)) for k in range(n)]
@@ -315,22 +319,46 @@ class Lanes:
                 self.regs.store(x, into, at)
 
         def score(place: ir.Value, lane: ir.Value) -> None:
-            numbers = [build.value(build.add(own.first, lane)), build.value(build.add(meeting.first, place))]
-            heads = [meeting.own_head, meeting.head]
-            query, key = numbers if self.queries else numbers[::-1]
-            given = [own.component, heads[0 if self.queries else 1], query, key]
-            self.rescored([place, lane], given, into, slopes)
+            at, known = [place, lane], dict[ir.Value, ir.Value]()
+            for x in self.staged:
+                known |= x.known(at)
+            self.rescored(at, self._numbers_at(meeting, lane, place), into, slopes, known)
 
         flow.strided(meeting.low, n, meeting.high, [], lambda place, _: products(place))
         each(meeting.high, lambda place: each(own.count, lambda lane: score(place, lane)), first=meeting.low)
         return lambda places: [self.regs.load(into, place).value for place in places]
 
+    def _numbers_at(self, meeting: Meeting, lane: Mixed, place: Mixed) -> list[ir.Value]:
+        """Component, head, query and key of a score."""
+        numbers = [build.add(meeting.block.first, lane), build.add(meeting.first, place)]
+        query, key = map(build.value, numbers if self.queries else numbers[::-1])
+        return [meeting.block.component, meeting.own_head if self.queries else meeting.head, query, key]
+
+    def _stage(self, meeting: Meeting) -> None:
+        """Copy what scores of a tile are made with."""
+        n, last = self.regs.square, build.sub(meeting.block.count, 1)
+        low = build.mul(build.divide(meeting.low, n), n)
+
+        def square(row: ir.Value, place: ir.Value) -> None:
+            def numbers(lane: Mixed, at: Mixed) -> list[ir.Value]:
+                score = build.constant(self.wide, 0.0)  # which no index is made of
+                return [score, *self._numbers_at(meeting, build.minimum(lane, last), at)]
+
+            for x in self.staged:
+                x.fill(self.regs, numbers, row, place)
+
+        def squares(row: ir.Value) -> None:
+            flow.strided(low, n, meeting.high, [], lambda place, _: square(row, place))
+
+        each(meeting.block.count, squares, step=n)
+
     def rescored(
-        self, at: Sequence[ir.Value], given: Sequence[ir.Value], into: ir.Value, slopes: ir.Value | None = None
-    ) -> None:
-        """Replace a score in scratch by what is made of it and of numbers, in base 2."""
+        self, at: Sequence[ir.Value], numbers: Sequence[ir.Value], into: ir.Value, slopes: ir.Value | None = None,
+        known: ValueMap | None = None,
+    ) -> None:  # fmt: skip
+        """Replace a score in scratch by what is made of it and of numbers, in base 2; some values may be known."""
         assert self.scored is not None
-        made, *rest = inlined(self.scored, [memref.load(into, at), *given])
+        made, *rest = inlined(self.scored, [memref.load(into, at), *numbers], known)
         memref.store(arith.mulf(made, build.constant(self.wide, 1 / math.log(2))), into, at)
         if slopes is not None:
             memref.store(rest[0], slopes, at)

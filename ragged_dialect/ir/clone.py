@@ -38,12 +38,14 @@ def clone(op: ir.Operation, known: ValueMap) -> ir.Operation:
     return copy
 
 
-def inlined(block: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
-    """What the terminator of a block has, of copies of the other ops at the insertion point."""
-    known: ValueMap = dict(zip(block.arguments, arguments, strict=True))
+def inlined(block: ir.Block, arguments: Sequence[ir.Value], given: ValueMap | None = None) -> list[ir.Value]:
+    """What the terminator of a block has, of copies of the other ops at the insertion point; not of those whose result
+    is given."""
+    known: ValueMap = {**dict(zip(block.arguments, arguments, strict=True)), **(given or {})}
     *ops, last = (op.operation for op in block.operations)
     for op in ops:
-        clone(op, known)
+        if not any(result in known for result in op.results):
+            clone(op, known)
     return [known.get(x, x) for x in last.operands]
 
 
