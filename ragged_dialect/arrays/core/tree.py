@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias
 
@@ -44,6 +44,39 @@ class Static:
         key = exact(value)
         hash(key)
         return Static(value, key)
+
+    @staticmethod
+    def of_function(op: str, function: Callable[..., object]) -> Static:
+        """A function as a part of keys. A method of a dataclass is another one where the object has other parts by
+        now."""
+        owner = owner_of(function)
+        try:
+            if owner is None:
+                return Static.of(function)
+            leaves, tree = flatten(owner)
+            return Static(function, (getattr(function, "__func__", function), tree, *map(_Same, leaves)))
+        except (TypeError, ValueError):
+            text = f"expected a function that can be hashed, got one of {type(function).__name__} (use a method of it)"
+            raise ArgumentError(f"{op}: {text}") from None
+
+
+class _Same:
+    """A value that is equal to nothing but itself."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def owner_of(function: Callable[..., object]) -> object:
+    """The dataclass that a function is a method of, else None."""
+    owner = getattr(function, "__self__", None)
+    return owner if is_dataclass(owner) else None
 
 
 def exact(value: object) -> Hashable:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any, cast
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike
+from ragged_dialect.arrays.core.tree import Static
 from ragged_dialect.arrays.index.dims import squeeze, unsqueeze
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.ops.named_loops import NamedLoops
+from ragged_dialect.arrays.ops.scores import ScoreFunction, TracedScore
 from ragged_dialect.arrays.ops.statistics import float_dtype, wide
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
@@ -50,6 +53,7 @@ def _attention(
     scale: float | None = None,
     window: Window | None = None,
     softcap: float | None = None,
+    score: Any = None,
     return_lse: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """See `attention`."""
@@ -64,10 +68,33 @@ def _attention(
         q.trace.conform(keys, values)
     if softcap is not None and not CAPS[0] <= softcap <= CAPS[1]:
         raise ArgumentError(f"attention: expected a softcap in [{CAPS[0]:g}, {CAPS[1]:g}], got {softcap}")
-    score = None if mask is None else _masked(q, k, mask, softcap)
-    softcap = None if mask is not None else softcap
-    made, lse = _by_op(q, k, v, factor, str(_visible(causal, window)), softcap, score)
+    if mask is not None and score is not None:
+        raise ArgumentError("attention: expected a mask or a score, got both (let the score be -inf)")
+    own = None if mask is None else _masked(q, k, mask)
+    if isinstance(score, Static):
+        own = _function_of(score.value, q, k, v)
+    if own is not None and softcap is not None:
+        own, softcap = _after(softcap, own), None
+    made, lse = _by_op(q, k, v, factor, str(_visible(causal, window)), softcap, own)
     return (made, lse) if return_lse else made
+
+
+def _after(softcap: float, score: Score) -> Score:
+    """What makes a score of one that a softcap has made."""
+
+    def capped(dtype: DType, x: ir.Value, numbers: list[ir.Value]) -> ir.Value:
+        cap = elements.constant(dtype, softcap)
+        return score(dtype, arith.mulf(cap, math_ops.tanh(arith.divf(x, cap))), numbers)
+
+    return capped
+
+
+def _function_of(function: object, q: Tensor, k: Tensor, v: Tensor) -> Score:
+    """What makes a score as a function does."""
+    extents = [q.extent(0), q.extent(2) if q.ndim == 4 else 1, *(builders.max_length(x.value, 1) for x in (q, k))]
+    dtype = wide(_dtype(q, k, v))
+    made = TracedScore(cast("ScoreFunction", function), q.trace, dtype, extents)
+    return lambda _, score, numbers: made(score, numbers)
 
 
 def _visible(causal: bool | str, window: Window | None) -> Keys:
@@ -85,8 +112,7 @@ def _by_op(
 ) -> tuple[Tensor, Tensor]:
     """Attention as an op, which has heads, one where there are none."""
     _check_layouts(q, k, v)
-    dtype = float_dtype(resolve("multiply", [q, k])[1][0])
-    dtype = float_dtype(resolve("multiply", [astype(q, dtype=dtype), v])[1][0])
+    dtype = _dtype(q, k, v)
     q, k, v = (x if x.dtype == dtype else astype(x, dtype=dtype) for x in (contiguous(q), k, v))
     features = q.ndim - 1
     equal_extents((q, features), (k, features), features)
@@ -95,6 +121,12 @@ def _by_op(
     q, k, v = (unsqueeze(x, axis=2) for x in (q, k, v))
     made, lse = _with_heads(q, k, v, scale, keys, softcap, score)
     return squeeze(made, axis=2), squeeze(lse, axis=2)
+
+
+def _dtype(q: Tensor, k: Tensor, v: Tensor) -> DType:
+    """That of the result."""
+    dtype = float_dtype(resolve("multiply", [q, k])[1][0])
+    return float_dtype(resolve("multiply", [astype(q, dtype=dtype), v])[1][0])
 
 
 def _with_heads(
@@ -132,6 +164,7 @@ def attention(
     scale: float | None = None,
     window: Window | None = None,
     softcap: float | None = None,
+    score: ScoreFunction | None = None,
     return_lse: bool = False,
 ) -> ArrayLike:
     """softmax(q k^T * scale) v within each component. q is [B, Lq, D] or [B, Lq, H, D], k and v have lengths
@@ -147,12 +180,24 @@ def attention(
     or [B, Lq, Lk, H], or a dense one that broadcasts to [B, H, Lq, Lk] and reaches the longest components.
     Where there is no key to see the result is 0.
 
-    LayoutError for heads of q that are no multiple of those of k and v, and for masks of other layouts;
+    `score` makes another score of one, which is a number of the dtype of q, or float32 for shorter floats, and of the
+    numbers of its component, head, query and key, which are integers as Python's: `lambda s, b, h, i, j: s - slopes[h]
+    * (i - j)`. It is made of functions of numbers and of elements of dense arrays, `rg.take(table, h)` of NumPy's, and
+    is part of the kernel. A score of -inf is that of a key that is not seen. It comes after a softcap. Calls outside of
+    `rg.jit` compile it once for a function: define it outside of loops.
+
+    ArgumentError for a score beside a mask, of other functions, or with indices whose bounds do not follow from those
+    of the numbers (`rg.clip` them); IndexError for indices out of bounds; LayoutError for heads of q that are no multiple of those of k and v, and for masks of other layouts;
     RuntimeCheckError for lengths and extents that differ."""
     if is_dense(mask):
         rank = mask.ndim  # the extents that reach the longest components change with every batch
         mask = dense_leaf(mask, frozenset({rank - 1, rank - 2, *((0,) if rank == 4 else ())}))
-    return _attention(q, k, v, mask, causal=causal, scale=scale, window=window, softcap=softcap, return_lse=return_lse)
+    if score is not None and not callable(score):
+        raise ArgumentError(f"attention: expected a function as score, got {type(score).__name__}")
+    function = None if score is None else Static.of_function("attention", score)
+    return _attention(
+        q, k, v, mask, causal=causal, scale=scale, window=window, softcap=softcap, score=function, return_lse=return_lse
+    )
 
 
 def _groups(q: Tensor, k: Tensor) -> None:
@@ -162,17 +207,14 @@ def _groups(q: Tensor, k: Tensor) -> None:
         raise LayoutError(f"attention: expected heads of q that are a positive multiple of {fewer}, got {own}")
 
 
-def _masked(q: Tensor, k: Tensor, mask: Tensor, softcap: float | None) -> Score:
-    """What a softcap and a mask make of scores."""
+def _masked(q: Tensor, k: Tensor, mask: Tensor) -> Score:
+    """What a mask makes of scores."""
     if elements.kind(mask.dtype) not in "bf" or not mask.axes:
         raise ArgumentError(f"attention: expected a mask of booleans or floats, got {mask.dtype} of rank {mask.ndim}")
     mask = contiguous(mask)
     read = (_dense_mask if mask.is_dense else _ragged_mask)(q, k, mask)
 
     def score(dtype: DType, x: ir.Value, numbers: list[ir.Value]) -> ir.Value:
-        if softcap is not None:
-            cap = elements.constant(dtype, softcap)
-            x = arith.mulf(cap, math_ops.tanh(arith.divf(x, cap)))
         found = tensor.extract(mask.storage, read(dict(zip("bhij", numbers, strict=True))))
         if elements.kind(mask.dtype) == "b":
             return elements.select(found, x, elements.infinity(dtype, -1))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import is_dataclass
 
 from ragged_dialect.arrays.core.arguments import bind, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import Buffer
-from ragged_dialect.arrays.core.tree import Node, Static, flatten, leaf_places, unflatten
+from ragged_dialect.arrays.core.tree import Node, Static, flatten, leaf_places, owner_of, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.guards import Versions
@@ -49,46 +48,14 @@ def _checked(op: str, function: Function) -> Function:
     return function
 
 
-def _owner(function: Function) -> object:
-    """The dataclass that a function is a method of, else None."""
-    owner = getattr(function, "__self__", None)
-    return owner if is_dataclass(owner) else None
-
-
 def _remembered(make: Callable[..., JitFunction]) -> Callable[..., JitFunction]:
     """What is made of functions, once; of methods of dataclasses a few, as they hold on to what the object had."""
     many, few = functools.lru_cache(_CACHED)(make), functools.lru_cache(_OBJECTS)(make)
 
     def found(fixed: Static, *options: bool) -> JitFunction:
-        return (many if _owner(_of(fixed)) is None else few)(fixed, *options)
+        return (many if owner_of(_of(fixed)) is None else few)(fixed, *options)
 
     return found
-
-
-def _fixed(op: str, function: Function) -> Static:
-    """A function as a part of keys. A method of a dataclass is another one where the object has other parts by now."""
-    owner = _owner(function)
-    try:
-        if owner is None:
-            return Static.of(function)
-        leaves, tree = flatten(owner)
-        return Static(function, (getattr(function, "__func__", function), tree, *map(_Same, leaves)))
-    except (TypeError, ValueError):
-        text = f"expected a function that can be hashed, got one of {type(function).__name__} (use a method of it)"
-        raise ArgumentError(f"{op}: {text}") from None
-
-
-class _Same:
-    """A value that is equal to nothing but itself."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
 
 
 def _of(fixed: Static) -> Function:
@@ -179,7 +146,7 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
         recorded = Recorded("vjp", function, arguments, range(len(arguments)))
         return unflatten(recorded.tree, recorded.results), Pullback(lambda given: _pulled(recorded, given), 0)
     recorded = any(getattr(leaf, "requires_grad", False) for leaf in leaves)  # then PyTorch's graph keeps what it needs
-    results, kept, taped = _valued(_fixed("vjp", function), not recorded)(*arguments)
+    results, kept, taped = _valued(Static.of_function("vjp", function), not recorded)(*arguments)
     given = [*leaves, *taped.tape.captured]
     own = [x if isinstance(x, RaggedArray) else unchanging(x) for x in given]
     # Results that the caller has: those of NumPy are read-only, other libraries have no such memory.
@@ -269,7 +236,7 @@ def jvp(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nest
         raise ArgumentError(f"jvp: expected a tangent for each of {len(arguments)} arguments, got {len(tangents)}")
     if any(isinstance(leaf, Tensor) for leaf in flatten(tuple(arguments))[0]):
         return _pushed(function, arguments, tangents)
-    return _pushing(_fixed("jvp", function))(tuple(arguments), tuple(tangents))
+    return _pushing(Static.of_function("jvp", function))(tuple(arguments), tuple(tangents))
 
 
 def _pushed(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nested]) -> tuple[Nested, Nested]:
