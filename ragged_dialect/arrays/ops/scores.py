@@ -22,7 +22,7 @@ from ragged_dialect.errors import ArgumentError
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import constant_int
+from ragged_dialect.ir.match import bit_width, constant_int
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.types import dense_type
 
@@ -51,6 +51,7 @@ class Range(NamedTuple):
         return self.low == 0 == self.high if isinstance(self.low, int) and isinstance(self.high, int) else False
 
 
+_GENERIC = "linalg.generic"
 _UNKNOWN = Range(None, None)
 _FALSE = Range(0, 0)
 
@@ -105,9 +106,18 @@ class TracedScore:
         """Find the bounds of what an op makes; of a check, check them."""
         if op.name == "ragged.assert_valid":
             self._check(op)
-        elif len(op.results) == 1 and isinstance(op.results[0].type, (ir.IntegerType, ir.IndexType)):
+        elif len(op.results) == 1:
             with ir.InsertionPoint(op):
-                self._ranges[op.results[0]] = self._made_range(op)
+                self._ranges[op.results[0]] = self._of_body(op) if op.name == _GENERIC else self._made_range(op)
+
+    def _of_body(self, op: ir.Operation) -> Range:
+        """That of what a generic op makes of numbers."""
+        block = op.regions[0].blocks[0]
+        *ops, last = (inner.operation for inner in block.operations)
+        self._ranges.update(zip(block.arguments, map(self._range, op.operands), strict=True))
+        for inner in ops:
+            self._ranges[inner.results[0]] = self._made_range(inner)
+        return self._range(last.operands[0])
 
     def _check(self, op: ir.Operation) -> None:
         at, extent = op.operands
@@ -129,14 +139,18 @@ class TracedScore:
         number = constant_int(x)
         if x in self._ranges:
             return self._ranges[x]
-        if number is not None or x.type == ir.IntegerType.get_signless(1):
-            return _UNKNOWN if number is None else Range(number, number)
-        known = isinstance(x.type, (ir.IntegerType, ir.IndexType))
-        return Range(build.to_index(x), build.to_index(x)) if known else _UNKNOWN
+        if number is not None:
+            return Range(number, number)
+        element = x.type.element_type if isinstance(x.type, ir.RankedTensorType) else x.type
+        is_integer = isinstance(element, (ir.IntegerType, ir.IndexType)) and bit_width(element) > 1
+        if not is_integer or (x.type != element and x.type.rank):
+            return _UNKNOWN
+        known = build.to_index(x if x.type == element else tensor.extract(x, []))
+        return Range(known, known)
 
     def _made_range(self, op: ir.Operation) -> Range:
         of, name = [self._range(x) for x in op.operands], op.name.removeprefix("arith.")
-        if name in ("index_cast", "extsi"):
+        if name in ("index_cast", "extsi", "tensor.from_elements", "tensor.extract") and len(of) == 1:
             return of[0]
         if name == "addi":
             return Range(_of(build.add, of[0].low, of[1].low), _of(build.add, of[0].high, of[1].high))
@@ -197,7 +211,7 @@ class TracedScore:
         with their indices."""
         if op.name == "ragged.assert_valid":
             return
-        if op.name == "linalg.generic" and op.results[0].type.rank == 0:
+        if op.name == _GENERIC and op.results[0].type.rank == 0:
             ins = [self._element(x, known, views) for x in list(op.operands)[: -len(op.results)]]
             outs = [build.constant(x.type.element_type, 0) for x in op.results]
             found = inlined(op.regions[0].blocks[0], [*ins, *outs], known)
