@@ -79,7 +79,7 @@ class RaggedDecomposeAttention(RaggedPass):
             quarters = (2 if derived else 3) if isinstance(element, ir.F32Type) else 4
             most = self.head_dims * quarters // 4
             kernel &= not isinstance(element, ir.F64Type) and all(0 < d <= most and d % _FRAGMENT == 0 for d in dims)
-            kernel &= known.scored is None and 0 not in (known.q.type.shape[2], known.k.type.shape[2])
+            kernel &= 0 not in (known.q.type.shape[2], known.k.type.shape[2])
         return kernel and DYNAMIC not in dims and max(dims) <= self.head_dims
 
 

@@ -12,17 +12,22 @@ from ragged_dialect.asm.locations import name_of
 from ragged_dialect.checking.structures import check_argument, check_argument_facts
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.generic import generic, indexing_maps
-from ragged_dialect.ir import build
-from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import constant_int
-from ragged_dialect.ir.walk import is_outside
+from ragged_dialect.generic import generic, indexing_maps, loop_index
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.clone import ValueMap, clone, inlined
+from ragged_dialect.ir.match import constant_int, view_of
+from ragged_dialect.ir.walk import find_ops, is_outside
 from ragged_dialect.iteration import is_compute
+from ragged_dialect.layout import Layout
+from ragged_dialect.ops.attention import Attention
 from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass, faults_at
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.rewriting import walk
-from ragged_dialect.types import dense_type, is_ragged, shape_of
+from ragged_dialect.segments import REGION_OPS
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.sources import Source
+from ragged_dialect.types import dense_type, is_ragged, shape_of, tensor_type
 from ragged_dialect.verify import facts_of
 
 
@@ -48,7 +53,7 @@ class RaggedInsertChecks(RaggedPass):
     An index such as `i + k` of a compute op is compared with the extent as a whole, by the ends of its
     loops. In the body of a linalg op a `cf.assert`, and the indices of a `tensor.extract` of a dense tensor,
     are checked in front of the op, for all of its elements at once; a `tensor.extract` of a ragged one is
-    trusted there. What holds for every input gets no check. A function with the attribute `ragged.checked`,
+    trusted there; so are those of the score of an attention, over all pairs of queries and keys. What holds for every input gets no check. A function with the attribute `ragged.checked`,
     which the pass sets, is left alone, so that running it twice changes nothing; so is an op with it, whose
     operands are known to be right.
 
@@ -121,9 +126,11 @@ class RaggedInsertChecks(RaggedPass):
                     except LayoutError as error:
                         raise PassFailure(op, str(error)) from None
                 check_body(emit, op, self.dense)
+                if op.name in REGION_OPS:
+                    _check_score(emit, op, self.dense)
             if moves and emit.taken and not inserts:
                 _hold_back(op)
-            if op.name.startswith("linalg."):
+            if op.name.startswith("linalg.") or op.name in REGION_OPS:
                 continue
             for region in op.regions:
                 for inner in region.blocks:
@@ -166,6 +173,34 @@ def check_body(emit: Emitter, op: ir.Operation, dense: bool) -> None:
                 ir.Operation.create("cf.assert", operands=[holds], attributes={"msg": found.attributes["msg"]})
             elif dense and found.name == "tensor.extract" and not is_ragged(found.operands[0].type):
                 _check_indices(emit, op, found)
+
+
+def _check_score(emit: Emitter, op: ir.Operation, dense: bool) -> None:
+    """The same in front of an op of attention, of its score: over all pairs of queries and keys."""
+    known = view_of(op, Attention)
+    block = known.scored
+    if block is None or not any(inner.operation.name == "tensor.extract" for inner in block.operations):
+        return
+    score = block.arguments[0]
+    indices = [x for found in find_ops(op, "tensor.extract") for x in list(found.operands)[1:]]
+    if any(score in (x, *inner.operands) for x in indices for inner in _needed(block, [x])):
+        raise PassFailure(op, "expected indices that no score is made of, got one of scores")
+    with ir.InsertionPoint(op), op.location:
+        q, k = known.q, known.k
+        if shape_of(k.type) != shape_of(k.type).contiguous():
+            k = builders.compact(k)  # the pairs have its levels
+        batch, _, heads, _ = shape_of(q.type).shape
+        type_ = tensor_type(RaggedShape(Layout.parse("drr|d"), (batch, None, None, heads)), score.type)
+        extents = [build.value(shapes.dim(q, 2))] if heads is None else []
+        pairs = builders.empty([q, k], type_, [Source(0, 0), Source(0, 1), Source(1, 1), None], extents)
+        maps = [ir.AffineMap.get_identity(4)] * 2
+
+        def body(given: list[ir.Value]) -> list[ir.Value]:
+            return inlined(block, [given[0], *(loop_index(loop) for loop in (0, 3, 1, 2))])[:1]
+
+        made = generic([pairs], [pairs], maps, ["parallel"] * 4, body)
+        check_body(emit, made, dense)
+    made.erase()
 
 
 def _check_indices(emit: Emitter, op: ir.Operation, extract: ir.Operation) -> None:

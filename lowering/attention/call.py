@@ -13,7 +13,9 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
-from ragged_dialect.ir.walk import free_symbol
+from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.match import definer, made_by
+from ragged_dialect.ir.walk import captures, free_symbol
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.external_calls import call_external, module_of
 from ragged_dialect.lowering.forall_bounds import forall_over
@@ -23,8 +25,11 @@ from ragged_dialect.ops.attention import Attention, AttentionVjpKvOp, Keys
 NAME = "ragged_attention"
 """What the names of the functions start with."""
 
+_SCORE_NAME = f"{NAME}_score"
+
 _OF, _SEGMENTS, _RESULTS = "ragged.of", "ragged.segments", "ragged.results"
 _SCALE, _KEYS, _SOFTCAP = "ragged.scale", "ragged.keys", "ragged.softcap"
+_SCORE = "ragged.score"
 _INDICES = 5
 
 
@@ -38,6 +43,8 @@ class AttentionCall:
     | `ragged.attention` | q | k, v | | o, lse |
     | `ragged.attention_vjp_q` | q, upstream | k, v | lse, delta | dq |
     | `ragged.attention_vjp_kv` | k, v | q, upstream | lse, delta | dk, dv |
+
+    A score of its own is a function too, of score, component, head, query and key and of what the call has besides.
     """
 
     op: ir.Operation
@@ -88,6 +95,18 @@ class AttentionCall:
     def written(self) -> list[ir.Value]:
         """The results."""
         return self._segment(3)
+
+    @property
+    def captured(self) -> list[ir.Value]:
+        """What the score reads."""
+        return self._segment(4)
+
+    @property
+    def scored(self) -> ir.Operation | None:
+        """The function that makes scores of products, which this call alone has, None where these are the scores."""
+        if _SCORE not in self.op.attributes:
+            return None
+        return ir.SymbolTable(module_of(self.op))[self.op.attributes[_SCORE].value].operation
 
     @property
     def low(self) -> ir.Value:
@@ -144,7 +163,8 @@ def lower_to_call(ctx: Lowering, op: Attention, operands: Operands, rooms: Mappi
     name = op.operation.name
     ctx.close()
     written = [room(*sizes) for sizes in rooms.values()]
-    segments = [[buffer_of(x.values) for x in read] for read in (own, others, saved)] + [written]
+    known = {x: buffer_of(x) if isinstance(x.type, ir.RankedTensorType) else x for x in _read(op)}
+    segments = [[buffer_of(x.values) for x in read] for read in (own, others, saved)] + [written, list(known.values())]
     forall = forall_over(own[0].extent(0), stays=True)
     block = forall.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_terminator(block), ctx.scope():
@@ -162,4 +182,49 @@ def lower_to_call(ctx: Lowering, op: Attention, operands: Operands, rooms: Mappi
         call.attributes[_KEYS] = ir.StringAttr.get(str(visible))
         if op.cap is not None:
             call.attributes[_SOFTCAP] = ir.FloatAttr.get(ir.F64Type.get(), op.cap)
+        if op.scored is not None:
+            call.attributes[_SCORE] = ir.FlatSymbolRefAttr.get(_score_function(module, op.scored, known))
     return [tensor_of(buffer) for buffer in written]
+
+
+def is_score(function: ir.Operation) -> bool:
+    """Whether a function makes scores: kernels are made of it where it is called for, and it is no program itself."""
+    return function.attributes["sym_name"].value.startswith(_SCORE_NAME)
+
+
+def _read(op: Attention) -> list[ir.Value]:
+    """What the score of an op reads, constants left out."""
+    return [x for x in op.captured if made_by(x, "arith.constant") is None]
+
+
+def _score_function(module: ir.Operation, block: ir.Block, read: Mapping[ir.Value, ir.Value]) -> str:
+    """The name of a function that does what a score does, of its arguments and of buffers."""
+    name = free_symbol(module, _SCORE_NAME)
+    kinds = [x.type for x in (*block.arguments, *read.values())]
+    *ops, last = (op.operation for op in block.operations)
+    type_ = ir.FunctionType.get(kinds, [x.type for x in last.operands])
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(type_),
+        "sym_visibility": ir.StringAttr.get("private"),
+    }
+    with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+        function = ir.Operation.create("func.func", attributes=attributes, regions=1)
+    body = function.regions[0].blocks.append(*kinds)
+    known: ValueMap = dict(zip((*block.arguments, *read), body.arguments, strict=True))
+    with ir.InsertionPoint(body):
+        for x in captures(block.operations, block.arguments):
+            if x not in known:
+                clone(definer(x), known)
+        for op in ops:
+            if op.name in _OF_BUFFERS:
+                operands = [known.get(x, x) for x in op.operands]
+                made = ir.Operation.create(_OF_BUFFERS[op.name], [op.results[0].type], operands)
+                known[op.results[0]] = made.result
+            else:
+                clone(op, known)
+        ir.Operation.create("func.return", operands=[known.get(x, x) for x in last.operands])
+    return name
+
+
+_OF_BUFFERS = {"tensor.extract": "memref.load", "tensor.dim": "memref.dim"}

@@ -38,7 +38,9 @@ class Staged:
     def _is_boolean(self) -> bool:
         return self.load.results[0].type == ir.IntegerType.get_signless(1)
 
-    def fill(self, regs: RegisterBlock, numbers: Callable[[Mixed, Mixed], list[ir.Value]], row: Mixed, at: Mixed) -> None:
+    def fill(
+        self, regs: RegisterBlock, numbers: Callable[[Mixed, Mixed], list[ir.Value]], row: Mixed, at: Mixed
+    ) -> None:
         """Copy a square, of queries from a lane on and keys from a place on; `numbers` are the arguments of the score for
         a lane and a place."""
         n = regs.square

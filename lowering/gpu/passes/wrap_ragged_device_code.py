@@ -8,6 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.lowering.attention.call import is_score
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.gpu.passes.device_regions import Regions
@@ -47,7 +48,7 @@ class WrapRaggedDeviceCode(RaggedPass):
         block = op.regions[0].blocks[0]
         functions = [f.operation for f in block.operations if f.operation.name == "func.func"]
         for function in functions:
-            if len(function.regions[0].blocks):
+            if len(function.regions[0].blocks) and not is_score(function):
                 _wrap(function, "ragged.checks" in op.attributes and "sym_visibility" not in function.attributes)
         for function in functions:
             if function.attributes["sym_name"].value == REPORT:

@@ -66,7 +66,7 @@ class Backward(AttentionKernel):
         """The cotangents of the products of a tile, and the weights: what the others are multiplied with. Those of f16
         are scaled before they are rounded, so that they overflow about where sums of them do."""
         first, second = self.tiles
-        scores = self.scaled(self.products(first, meeting.stage, own[0]))
+        scores, slopes = self.scores(place, meeting, self.products(first, meeting.stage, own[0]))
         seen, bases = self.masked(place, meeting, scores), [x.base for x in saved]
         weights = [self.power(x, bases[k]) for k, x in zip(self._places(), seen, strict=True)]
         if 0 not in self.results:
@@ -75,9 +75,7 @@ class Backward(AttentionKernel):
             arith.mulf(weight, arith.mulf(arith.subf(x, saved[k].delta), number(self.call.scale)))
             for k, weight, x in zip(self._places(), weights, self.products(second, meeting.stage, own[1]), strict=True)
         ]
-        if self.call.softcap is not None:
-            capped = [arith.mulf(x, number(1 / self.call.softcap)) for x in scores]
-            slopes = [arith.subf(number(1.0), arith.mulf(x, x)) for x in capped]
+        if slopes is not None:
             parts = [arith.mulf(x, slope) for x, slope in zip(parts, slopes, strict=True)]
         return [parts, weights]
 

@@ -22,15 +22,15 @@ class Forward(AttentionKernel):
     def fits(self, rows: int) -> bool:
         if splitting.is_split(self.element):
             return rows * max(self.dims) <= DEVICE.attention_split
-        is_capped = self.call.softcap is not None and self.blocks > 1
-        return not is_capped or rows * self.dims[0] <= DEVICE.attention_capped
+        return not (self.changed and self.blocks > 1) or rows * self.dims[0] <= DEVICE.attention_capped
 
     def on_tile(self, place: Place, own: list[list[list[Parts]]]) -> None:
         start = [-math.inf] * 2 + [0.0] * (2 + self.dims[1] // 2)
 
         def step(meeting: Meeting, state: list[ir.Value]) -> list[ir.Value]:
             """Maxima, sums and results of all blocks after a tile of keys."""
-            scores = self.masked(place, meeting, self.scaled(self.products(self.tiles[0], meeting.stage, own[0])))
+            scores, _ = self.scores(place, meeting, self.products(self.tiles[0], meeting.stage, own[0]))
+            scores = self.masked(place, meeting, scores)
             after = [self._weighed(*both) for both in zip(self.by_block(scores), self.by_block(state), strict=True)]
             sums = [sums for *_, sums in after]
             sums = self.added(self.tiles[1], meeting.stage, [weights for _, weights, _ in after], sums)

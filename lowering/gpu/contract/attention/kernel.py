@@ -21,6 +21,7 @@ from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import bit_width
 from ragged_dialect.lowering.attention.call import AttentionCall
 from ragged_dialect.lowering.attributes import WIDE
@@ -78,9 +79,10 @@ def chunk_at(buffer: ir.Value, first: ir.Value, end: ir.Value, head: Mixed, row:
 
 @dataclass(frozen=True)
 class Place:
-    """The tile of a block: its head, its first row counted in its component, how many the component has, the rows
+    """The tile of a block: its component and head, its first row counted in the component, how many that has, the rows
     before that in memory, and what they see."""
 
+    component: ir.Value
     head: ir.Value
     row: ir.Value
     count: ir.Value
@@ -133,7 +135,8 @@ class AttentionKernel(ABC):
         self.tile_rows = kernel.threads // DEVICE.warp * self.blocks * fragments.M
         self.dims = [x.type.shape[2] for x in self.call.others]
         # Of no softcap: products are scaled as exponents are, where that is no rounding to 0.
-        self.plain = self.call.softcap is None and self.call.scale >= _NORMAL
+        self.changed = self.call.softcap is not None or self.call.scored is not None
+        self.plain = not self.changed and self.call.scale >= _NORMAL
         self.factor = (self.call.scale if self.plain else 1.0) * math.log2(math.e)
         self.step = next(rows for rows in (64, 32, 16) if rows == 16 or self._has_room(rows))
         """Others of a tile: as many as there is room for. With more than 64, a thread has too many scores."""
@@ -171,6 +174,7 @@ class AttentionKernel(ABC):
             outs, rest = written(call, self.results), [x for x in call.op.operands if x not in call.written]
             used = captured(found, [], [*rest, *outs])
             code = BodyCode(found, {x: kernel.value(x, found.forall) for x in used})
+            self.captured = [code.value(x, {}) for x in call.captured]
             heads, count = map(kernel.number, (heads, count))
             self.own, self.others, self.saved, self.written = (
                 [code.value(x, {}) for x in buffers] for buffers in (call.own, call.others, call.saved, outs)
@@ -190,7 +194,7 @@ class AttentionKernel(ABC):
         call, known = self.call, code.at(component)
         others, before, *self.firsts = (code.value(x, known) for x in (call.length, call.low, *call.firsts))
         shift = build.sub(others, count) if call.keys.end else 0
-        place = Place(head, row, count, before, Visible(call.keys, others, shift))
+        place = Place(component, head, row, count, before, Visible(call.keys, others, shift))
         self.on_tile(place, [[self._rows(x, place, block) for block in range(self.blocks)] for x in self.own])
 
     def walk(self, place: Place, start: list[float], step: Step) -> list[list[ir.Value]]:
@@ -282,13 +286,35 @@ class AttentionKernel(ABC):
                 made += [x for half in pair for x in half]
         return [x for made in blocks for x in made]
 
-    def scaled(self, products: list[ir.Value]) -> list[ir.Value]:
-        """Products of queries and keys as scores: `factor` times them are exponents of 2."""
+    def scores(
+        self, place: Place, meeting: Meeting, products: list[ir.Value]
+    ) -> tuple[list[ir.Value], list[ir.Value] | None]:
+        """The scores of all blocks, of products of queries and keys: `factor` times them are exponents of 2; and what
+        they grow by with products, where that is not the scale alone and a score yields it."""
         call = self.call
-        if call.softcap is None:
-            return products if self.plain else [arith.mulf(x, number(call.scale)) for x in products]
-        tanhs = [math_ops.tanh(arith.mulf(x, number(call.scale / call.softcap))) for x in products]
-        return [arith.mulf(x, number(call.softcap)) for x in tanhs]
+        if call.softcap is not None:
+            tanhs = [math_ops.tanh(arith.mulf(x, number(call.scale / call.softcap))) for x in products]
+            slopes = [arith.subf(number(1.0), arith.mulf(x, x)) for x in tanhs] if call.saved else None
+            return [arith.mulf(x, number(call.softcap)) for x in tanhs], slopes
+        scores = products if self.plain else [arith.mulf(x, number(call.scale)) for x in products]
+        if call.scored is None:
+            return scores, None
+        body = call.scored.regions[0].blocks[0]
+        given = zip(scores, self._numbers(place, meeting), strict=True)
+        made = [inlined(body, [x, *numbers, *self.captured]) for x, numbers in given]
+        return [x[0] for x in made], [x[1] for x in made] if call.saved else None
+
+    def _numbers(self, place: Place, meeting: Meeting) -> list[list[ir.Value]]:
+        """Component, head, query and key of each score of a thread; instead of rows behind the last one that."""
+        last, other = build.sub(place.count, 1), build.sub(place.visible.others, 1)
+        firsts = [build.add(place.row, self.first(block)) for block in range(self.blocks)]
+        rows = [[build.minimum(build.add(first, below), last) for below in ROWS] for first in firsts]
+        right, each = build.add(meeting.row, self.right()), range(self.step // fragments.N * 4)
+        columns = [build.minimum(build.add(right, k // 4 * fragments.N + k % 2), other) for k in each]
+        head = build.value(meeting.head if self.call.by_keys else place.head)
+        pairs = [(own[k // 2 % 2], columns[k]) for own in rows for k in each]
+        turned = -1 if self.call.by_keys else 1
+        return [[place.component, head, *map(build.value, pair[::turned])] for pair in pairs]
 
     def masked(self, place: Place, meeting: Meeting, scores: list[ir.Value]) -> list[ir.Value]:
         """Scores of all blocks, -inf where a row is not seen."""

@@ -22,4 +22,6 @@ def lower(found: AttentionLoop, module: ir.Operation, name: str, guards: Guards,
         size = max(DEVICE.warp, min(threads, threads_of(call, results)))
         own = name if len(parts) == 1 else f"{name}_{number}"
         kind(found, Kernel(own, size, module, guards), results).lower()
-    call.function.erase()
+    for function in (call.scored, call.function):
+        if function is not None:
+            function.erase()
