@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.attention_derivatives import VISIBLE, arguments, assert_near, operands, text_of
+from support.attention_scores import TABLE, made, scored
 from support.schedules import schedules_of
 from support.targets import compile_for, on_host, ptx_target
 
@@ -45,6 +46,17 @@ def test_keys(op: str, element: str, keys: str, target: str) -> None:
 @pytest.mark.parametrize("op", OPS)
 def test_softcap(op: str, element: str, target: str) -> None:
     assert_derived(op, element, (3, 1), (16, 32), "causal", 1.5, target)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("target", ["emulator", GPU])
+@pytest.mark.parametrize("element", SHORT)
+@pytest.mark.parametrize("op", OPS)
+def test_scores(op: str, element: str, target: str) -> None:
+    given, expected = arguments(element, (4, 2), (32, 16), "causal_end", None, made)
+    text = scored(text_of(op, element, (4, 2), (32, 16), "causal_end", None))
+    assert "contract" in schedules_of(text)
+    assert_near(op, compile_for(target)(text)(TABLE, *operands(op, given)), expected, element)
 
 
 @pytest.mark.sampled(4)
@@ -97,8 +109,8 @@ def test_scales_that_are_no_normal_numbers(scale: str) -> None:
         text = text_of(op, "f16", (2, 1), (16, 16), "causal", None).replace("scale = 0.25", f"scale = {scale}")
         found, wanted = (compile_for(target)(text)(*operands(op, given)) for target in ("emulator", "cpu"))
         pairs = zip(found, wanted, strict=True) if op == OPS[1] else [(found, wanted)]
-        for (made, _), (expected, _) in pairs:
-            np.testing.assert_allclose(made.astype(float), expected.astype(float), atol=2e-2)
+        for (own, _), (expected, _) in pairs:
+            np.testing.assert_allclose(own.astype(float), expected.astype(float), atol=2e-2)
 
 
 def test_what_fits() -> None:
@@ -130,14 +142,15 @@ def test_nothing_else_is_launched_or_kept_in_memory(op: str, dim: int, results: 
 @pytest.mark.ptx
 @pytest.mark.sampled(18)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
-@pytest.mark.parametrize("cap", [None, 30.0])
+@pytest.mark.parametrize("cap", [None, 30.0, "scored"])
 @pytest.mark.parametrize(("element", "dim"), [
     ("f16", 16), ("f16", 32), ("f16", 64), ("f16", 80), ("f16", 128), ("bf16", 48), ("bf16", 64), ("bf16", 128),
     ("f32", 16), ("f32", 32), ("f32", 64),
 ])  # fmt: skip
 @pytest.mark.parametrize("op", OPS)
-def test_nothing_is_spilled(op: str, element: str, dim: int, cap: float | None, arch: str) -> None:
-    module: Any = load_module(text_of(op, element, (4, 2), (dim, dim), "causal", cap), context(), "p")
+def test_nothing_is_spilled(op: str, element: str, dim: int, cap: float | str | None, arch: str) -> None:
+    text = text_of(op, element, (4, 2), (dim, dim), "causal", None if isinstance(cap, str) else cap)
+    module: Any = load_module(scored(text) if isinstance(cap, str) else text, context(), "p")
     for stage in gpu_pipeline():
         stage.run(module)
     reports = check(emit(kernels_to_llvm(module), arch), arch)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.attention import DTYPES, VISIBLE, arguments, assert_near, text_of
+from support.attention_scores import TABLE, made, scored
 from support.schedules import schedules_of
 from support.targets import compile_for, on_host, ptx_target
 
@@ -30,6 +31,17 @@ def test_keys(element: str, keys: str, target: str) -> None:
     given = arguments(element, (4, 2), (32, 16))
     found = compile_for(target)(text_of(element, (4, 2), (32, 16), f'scale = 0.25, keys = "{keys}"'))(*given)
     assert_near(found, given, element, keys, 0.25)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("target", ["emulator", GPU])
+@pytest.mark.parametrize("element", SHORT)
+def test_scores(element: str, target: str) -> None:
+    given = arguments(element, (4, 2), (32, 16))
+    text = scored(text_of(element, (4, 2), (32, 16), 'scale = 0.25, keys = "causal_end"'))
+    assert "contract" in schedules_of(text)
+    found = compile_for(target)(text)(TABLE, *given)
+    assert_near(found, given, element, "causal_end", 0.25, score=made)
 
 
 def random_program(seed: int) -> tuple[str, list[tuple[Any, Any]], tuple[Any, ...]]:
@@ -129,14 +141,15 @@ def test_a_sum_may_be_unused() -> None:
 @pytest.mark.ptx
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
-@pytest.mark.parametrize("softcap", ["", ", softcap = 30.0"])
+@pytest.mark.parametrize("softcap", ["", ", softcap = 30.0", "scored"])
 @pytest.mark.parametrize(("element", "dim"), [
     ("f16", 32), ("f16", 48), ("f16", 64), ("f16", 80), ("f16", 128), ("bf16", 48), ("bf16", 64), ("bf16", 128),
     ("f32", 16), ("f32", 32), ("f32", 64), ("f32", 96),
 ])  # fmt: skip
 def test_nothing_is_spilled(element: str, dim: int, softcap: str, arch: str) -> None:
-    attributes = f'scale = 0.5, keys = "causal"{softcap}'
-    module: Any = load_module(text_of(element, (4, 2), (dim, dim), attributes), context(), "p")
+    attributes = 'scale = 0.5, keys = "causal"' + (softcap if softcap != "scored" else "")
+    text = text_of(element, (4, 2), (dim, dim), attributes)
+    module: Any = load_module(scored(text) if softcap == "scored" else text, context(), "p")
     for stage in gpu_pipeline():
         stage.run(module)
     reports = check(emit(kernels_to_llvm(module), arch), arch)

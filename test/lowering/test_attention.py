@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.attention import DTYPES, KEYS, QUERIES, VISIBLE, arguments, assert_near, loops, text_of
+from support.attention_scores import TABLE, made, scored
 from support.cpu_features import levels, mask
 
 import ragged_dialect as rg
@@ -68,6 +69,46 @@ def test_softcap(element: str) -> None:
     assert_near(found, given, element, "causal", 1.0, 1.5)
 
 
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("keys", ["all", "causal_end", "window<7, 3>"])
+@pytest.mark.parametrize("element", DTYPES)
+def test_scores(element: str, keys: str) -> None:
+    given = arguments(element, (4, 2), (16, 3))
+    text = scored(text_of(element, (4, 2), (16, 3), f'scale = 0.25, keys = "{keys}"'))
+    assert_near(compile(text)(TABLE, *given), given, element, keys, 0.25, score=made)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_scores_of_few_queries(element: str) -> None:
+    given = arguments(element, (4, 2), (23, 57), np.array([1, 6, 1, 0, 2]), np.array([200, 129, 64, 9, 0]))
+    text = scored(text_of(element, (4, 2), (23, 57), 'scale = 0.25, keys = "window_end<99, 3>"'))
+    assert_near(compile(text)(TABLE, *given), given, element, "window_end<99, 3>", 0.25, score=made)
+
+
+@pytest.mark.parametrize("element", ["f32", pytest.param("f16", marks=pytest.mark.slow)])
+def test_scores_decomposed(element: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipelines, "HEAD_DIMS", 0)
+    given = arguments(element, (4, 2), (16, 6))  # dims of no other test: programs are kept by their text
+    text = scored(text_of(element, (4, 2), (16, 6), 'scale = 0.25, keys = "causal"'))
+    assert_near(compile(text)(TABLE, *given), given, element, "causal", 0.25, score=made)
+
+
+def test_meaning_of_scores() -> None:
+    given = arguments("f32", (2, 1), (2, 3))
+    found = run(scored(text_of("f32", (2, 1), (2, 3), 'scale = 0.25, keys = "causal_end"')), "f", [TABLE, *given])
+    assert_near(found, given, "f32", "causal_end", 0.25, score=made)
+
+
+def test_scores_that_read_beyond_a_table() -> None:
+    given = arguments("f32", (2, 1), (2, 3))
+    text = scored(text_of("f32", (2, 1), (2, 3), "scale = 0.25")).replace("4x210x210", "?x?x?")
+    with pytest.raises(rg.RangeError, match=r"tensor\.extract: level 1: expected index in \[0, 60\), got 69"):
+        compile(text)(TABLE[:, :60], *given)
+    found = compile(text)(TABLE[:, :70, :66].copy(), *given)
+    assert_near(found, given, "f32", "all", 0.25, score=made)
+
+
 @pytest.mark.parametrize("level", levels("SSE2", "no AVX-512"))
 def test_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(level, monkeypatch)
@@ -75,6 +116,9 @@ def test_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
         given = arguments(element, (2, 1), (5, 8))
         found = compile(text_of(element, (2, 1), (5, 8), 'scale = 0.5, keys = "window<9, 2>"'))(*given)
         assert_near(found, given, element, "window<9, 2>", 0.5)
+    given = arguments("f32", (2, 1), (5, 8))
+    found = compile(scored(text_of("f32", (2, 1), (5, 8), 'scale = 0.5, keys = "causal"')))(TABLE, *given)
+    assert_near(found, given, "f32", "causal", 0.5, score=made)
 
 
 @pytest.mark.sampled(7)
@@ -99,19 +143,19 @@ def test_meaning(element: str, keys: str) -> None:
 def test_threads_share_a_sequence_and_bits_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, offsets = np.random.default_rng(1), np.array([0, 1, 1300, 1300])
     given = [(rng.standard_normal((1300, 4, 16)).astype(np.float32), offsets) for _ in range(3)]
-    made = []
+    results = []
     for threads in (1, 3):
         monkeypatch.setenv("RAGGED_NUM_THREADS", str(threads))
         (o, _), (lse, _) = compile(text_of("f32", (4, 4), (16, 16), 'scale = 0.25, keys = "causal"'))(*given)
-        made.append((o.tobytes(), lse.tobytes()))
-    assert made[0] == made[1]
+        results.append((o.tobytes(), lse.tobytes()))
+    assert results[0] == results[1]
 
 
 def test_no_scores_are_stored() -> None:
     """What is allocated has the size of the results."""
-    made = context()
-    with made:
-        module = load_module(text_of("f32", (2, 2), (16, 16), "scale = 0.25"), made)
+    own = context()
+    with own:
+        module = load_module(text_of("f32", (2, 2), (16, 16), "scale = 0.25"), own)
         for stage in pipelines.cpu_pipeline():
             if stage.name == "llvm":
                 break

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from support.attention_derivatives import DTYPES, LIKE, OPS, VISIBLE, arguments, assert_near, operands, text_of
+from support.attention_scores import TABLE, made, scored
 from support.cpu_features import levels, mask
 
 from ragged_dialect import compile
@@ -59,6 +60,35 @@ def test_softcap(op: str, element: str) -> None:
     check(op, element, (2, 1), (4, 4), "causal", 1.5)
 
 
+def check_scored(op: str, element: str, dims: tuple[int, int], keys: str, target: str = "cpu") -> None:
+    """The same of a score of its own."""
+    given, expected = arguments(element, (4, 2), dims, keys, None, made)
+    function = compile(scored(text_of(op, element, (4, 2), dims, keys, None)), "f", target)
+    assert_near(op, function(TABLE, *operands(op, given)), expected, element)
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("keys", ["all", "causal_end", "window<7, 3>"])
+@pytest.mark.parametrize("element", DTYPES)
+@pytest.mark.parametrize("op", OPS)
+def test_scores(op: str, element: str, keys: str) -> None:
+    check_scored(op, element, (16, 3), keys)
+
+
+@pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
+def test_scores_decomposed(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipelines, "HEAD_DIMS", 0)
+    check_scored(op, "f32", (16, 7), "causal")  # dims of no other test: programs are kept by their text
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_meaning_of_scores(op: str) -> None:
+    given, expected = arguments("f32", (2, 1), (2, 3), "causal", None, made)
+    text = scored(text_of(op, "f32", (2, 1), (2, 3), "causal", None))
+    found = run(text, "f", [TABLE, *operands(op, given)])
+    assert_near(op, found if len(found) > 1 else found[0], expected, "f32")
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("level", levels("SSE2", "no AVX-512"))
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
@@ -100,20 +130,20 @@ def test_threads_share_a_sequence_and_bits_are_equal(op: str, monkeypatch: pytes
         (rng.standard_normal((1300, 4) if LIKE[name] == "lse" else (1300, 4, 16)).astype(np.float32), offsets)
         for name in OPS[op][0]
     ]
-    made = []
+    results = []
     for threads in (1, 3):
         monkeypatch.setenv("RAGGED_NUM_THREADS", str(threads))
         found = compile(text_of(op, "f32", (4, 4), (16, 16), "causal", None))(*given)
-        made.append([values.tobytes() for values, _ in (found if len(OPS[op][1]) > 1 else [found])])
-    assert made[0] == made[1]
+        results.append([values.tobytes() for values, _ in (found if len(OPS[op][1]) > 1 else [found])])
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
 def test_no_scores_are_stored(op: str) -> None:
     """What is allocated has the size of the results."""
-    made = context()
-    with made:
-        module = load_module(text_of(op, "f32", (4, 2), (16, 16), "causal", None), made)
+    own = context()
+    with own:
+        module = load_module(text_of(op, "f32", (4, 2), (16, 16), "causal", None), own)
         for stage in pipelines.cpu_pipeline():
             if stage.name == "llvm":
                 break

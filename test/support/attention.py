@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -41,7 +42,13 @@ def arguments(
     ]
 
 
-def loops(given: list[tuple[Any, Any]], keys: str, scale: float, cap: float | None = None) -> tuple[Any, Any]:
+Score = Callable[[Any, int, int], tuple[Any, Any]]
+"""What becomes of the scores of a component and a head, and what they grow by."""
+
+
+def loops(
+    given: list[tuple[Any, Any]], keys: str, scale: float, cap: float | None = None, score: Score | None = None
+) -> tuple[Any, Any]:
     """The results, component by component and head by head in float64."""
     (q, at), (k, to), (v, _) = ((x.astype(np.float64), offsets) for x, offsets in given)
     left, right, end = Keys.parse(keys)
@@ -54,19 +61,21 @@ def loops(given: list[tuple[Any, Any]], keys: str, scale: float, cap: float | No
         for h in range(q.shape[1]):
             own = h * k.shape[1] // q.shape[1]
             scores = q[rows, h] @ k[others, own].T * scale
-            scores = np.where(seen, scores if cap is None else cap * np.tanh(scores / cap), -np.inf)
+            scores = scores if cap is None else cap * np.tanh(scores / cap)
+            scores = scores if score is None else score(scores, b, h)[0]
+            scores = np.where(seen, scores, -np.inf)
             top = scores.max(1, initial=-np.inf)
-            powers = np.where(seen, np.exp(scores - np.where(np.isinf(top), 0, top)[:, None]), 0)
+            powers = np.where(np.isneginf(scores), 0, np.exp(scores - np.where(np.isinf(top), 0, top)[:, None]))
             total = powers.sum(1)
             o[rows, h] = powers @ v[others, own] / np.where(total, total, 1)[:, None]
             lse[rows, h] = np.where(total, top + np.log(np.where(total, total, 1)), -np.inf)
     return o, lse
 
 
-def assert_near(found: Any, given: list[tuple[Any, Any]], element: str, *rest: Any) -> None:
+def assert_near(found: Any, given: list[tuple[Any, Any]], element: str, *rest: Any, score: Score | None = None) -> None:
     """Both results, where they are -inf too."""
     (o, _), (lse, _) = found
-    expected, sums = loops(given, *rest)
+    expected, sums = loops(given, *rest, score=score)
     assert o.dtype == DTYPES[element]
     np.testing.assert_allclose(o.astype(np.float64), expected, atol=TOLERANCES[element], rtol=TOLERANCES[element])
     narrow = 1e-14 if element == "f64" else 3e-6

@@ -7,6 +7,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from support.attention import Score
 
 from ragged_dialect.ops.attention import Keys
 
@@ -62,7 +63,7 @@ LIKE = {
 }
 
 
-def attend(x: Arrays, keys: str, cap: float | None) -> tuple[Arrays, list[tuple[Any, ...]]]:
+def attend(x: Arrays, keys: str, cap: float | None, score: Score | None = None) -> tuple[Arrays, list[tuple[Any, ...]]]:
     """`o` and `lse` in float64, and for each component and head its rows, weights and slopes of scores."""
     q, k, v = (x[name].astype(np.float64) for name in "qkv")
     left, right, end = Keys.parse(keys)
@@ -78,6 +79,9 @@ def attend(x: Arrays, keys: str, cap: float | None) -> tuple[Arrays, list[tuple[
             slopes = np.full_like(scores, SCALE)
             if cap is not None:
                 slopes, scores = SCALE * (1 - np.tanh(scores / cap) ** 2), cap * np.tanh(scores / cap)
+            if score is not None:
+                scores, rise = score(scores, b, h)
+                slopes = slopes * rise
             with np.errstate(divide="ignore"):
                 lse = np.log(np.where(seen, np.exp(scores), 0).sum(1))
             weights = np.where(seen, np.exp(scores - np.where(np.isinf(lse), 0, lse)[:, None]), 0)
@@ -104,7 +108,12 @@ def derivatives(x: Arrays, parts: list[tuple[Any, ...]]) -> Arrays:
 
 
 def arguments(
-    element: str, heads: tuple[int, int], dims: tuple[int, int], keys: str, cap: float | None
+    element: str,
+    heads: tuple[int, int],
+    dims: tuple[int, int],
+    keys: str,
+    cap: float | None,
+    score: Score | None = None,
 ) -> tuple[Arrays, Arrays]:
     """Operands by name, and what is expected of them."""
     rng = np.random.default_rng(0)
@@ -115,7 +124,7 @@ def arguments(
         for name, like in LIKE.items()
         if like in extents and not (name.startswith("d") or name == "to")
     }
-    made, parts = attend(given, keys, cap)
+    made, parts = attend(given, keys, cap, score)
     wide = np.float64 if element == "f64" else np.float32
     given |= {"o": made["o"].astype(DTYPES[element]), "lse": made["lse"].astype(wide)}
     given["delta"] = rng.standard_normal(made["lse"].shape).astype(wide)
