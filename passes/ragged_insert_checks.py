@@ -160,13 +160,13 @@ def _is_outside(value: ir.Value, op: ir.Operation) -> bool:
     return isinstance(value.owner, ir.Block) or value.owner.operation.block != op.block
 
 
-def check_body(emit: Emitter, op: ir.Operation, dense: bool) -> None:
-    """Put a `cf.assert` in front of a linalg op for every one in its body, and with `dense` checks of the
-    indices of every `tensor.extract` of a dense tensor."""
+def check_body(emit: Emitter, op: ir.Operation, dense: bool, before: ir.Operation | None = None) -> None:
+    """Put a `cf.assert` in front of a linalg op, or `before` another one, for every one in its body, and with `dense`
+    checks of the indices of every `tensor.extract` of a dense tensor."""
     if not op.name.startswith("linalg.") or not op.results or not op.regions:
         return
     for found in [inner.operation for inner in op.regions[0].blocks[0].operations]:
-        with ir.InsertionPoint(op), found.location:
+        with ir.InsertionPoint(before or op), found.location:
             if found.name == "cf.assert":
                 (condition,) = _over_all(emit, op, found.operands[0:1], [(1, arith.extui, arith.andi)])
                 holds = build.unequal(condition, 0)
@@ -199,7 +199,7 @@ def _check_score(emit: Emitter, op: ir.Operation, dense: bool) -> None:
             return inlined(block, [given[0], *(loop_index(loop) for loop in (0, 3, 1, 2))])[:1]
 
         made = generic([pairs], [pairs], maps, ["parallel"] * 4, body)
-        check_body(emit, made, dense)
+        check_body(emit, made, dense, op)
     made.erase()
 
 

@@ -55,6 +55,7 @@ class DeviceModel:
     contract_stages: int = 4  # H100: of 3 to 6 steps at once none is faster; with 2 they take 5% longer
     attention_queries: int = 64  # H100: of a block; with 128, sequences of thousands take 9% less, of 60 15% more
     attention_kept: int = 96  # ptxas: registers of a thread for two blocks of 16 rows, or for cotangents together
+    attention_scored: int = 64  # ptxas: the same for two blocks, with scores of their own; of 72 some are spilled
     attention_split: int = 512  # ptxas: head dim times keys of a tile, at most, for numbers of f32
     attention_capped: int = 3072  # ptxas: as above, with a softcap and doubled queries; of 4096 24 bytes are spilled
     attention_derived: int = 32  # H100: rows of a tile for cotangents, of f32 half; 16 or 64 take a tenth longer

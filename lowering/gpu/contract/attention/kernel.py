@@ -117,7 +117,8 @@ def written(call: AttentionCall, results: Sequence[int]) -> list[ir.Value]:
 
 def blocks_of(call: AttentionCall, results: Sequence[int]) -> int:
     """How many blocks of 16 own rows a warp has: two, where a thread has registers for them."""
-    return 2 if 2 * kept(call, results) <= DEVICE.attention_kept else 1
+    most = DEVICE.attention_kept if call.scored is None else DEVICE.attention_scored
+    return 2 if 2 * kept(call, results) <= most else 1
 
 
 def threads_of(call: AttentionCall, results: Sequence[int]) -> int:
