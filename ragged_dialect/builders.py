@@ -20,7 +20,6 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, shape_of, tensor_type, vector_type
 
-
 Score = Callable[[ir.Value, list[ir.Value]], ir.Value]
 """Makes a score of one, and of the numbers of its component, head, query and key."""
 

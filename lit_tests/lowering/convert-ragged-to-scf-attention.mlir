@@ -66,3 +66,25 @@ func.func @vjp_k(%q: !q, %k: !k, %v: !k, %lse: !lse, %up: !q, %delta: !lse) -> !
   %r:2 = ragged.attention_vjp_kv %k, %v, %q, %lse, %up, %delta {scale = 1.0} : (!k, !k, !q, !lse, !q, !lse) -> (!k, !k)
   return %r#0 : !k
 }
+
+// A score of its own is made in scratch, element by element. What it reads lies along keys, and queries lie along
+// lanes: a square of it is turned in registers before.
+
+// CHECK-LABEL: func.func @scored
+// CHECK-SAME: %[[BIAS:[^:]*]]: tensor<4x?x?xf32>
+// CHECK: vector.transfer_read %[[BIAS]][%{{.*}}, %{{.*}}, %{{.*}}], %{{.*}} : tensor<4x?x?xf32>, vector<[[N:[0-9]+]]xf32>
+// CHECK: vector.shuffle
+// CHECK: vector.store %{{.*}}, %[[STAGED:[a-z0-9_]+]][%{{.*}}, %{{.*}}]
+// CHECK-DAG: %[[MORE:.*]] = memref.load %[[STAGED]][%[[J:.*]], %[[I:.*]]]
+// CHECK-DAG: %[[SUM:.*]] = arith.addf %{{.*}}, %[[MORE]] : f32
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[J]], %[[I]]]
+// CHECK-NOT: tensor.extract %[[BIAS]]
+func.func @scored(%bias: tensor<4x?x?xf32>, %q: !q, %k: !k, %v: !k) -> !q {
+  %o, %lse = ragged.attention %q, %k, %v ({
+  ^bb0(%score: f32, %component: index, %head: index, %query: index, %key: index):
+    %more = tensor.extract %bias[%head, %query, %key] : tensor<4x?x?xf32>
+    %sum = arith.addf %score, %more : f32
+    ragged.yield %sum : (f32) -> ()
+  }) {scale = 1.0} : (!q, !k, !k) -> (!q, !lse)
+  return %o : !q
+}

@@ -117,3 +117,27 @@ func.func @no_heads(%q: !none) -> !none {
   %o, %lse = ragged.attention %q, %q, %q {scale = 1.0} : (!none, !none, !none) -> (!none, !none_lse)
   return %o : !none
 }
+
+// A score of its own is made in an op over all pairs, of the numbers of their loops; where it is -inf, no key is seen.
+
+// CHECK-LABEL: func.func @scored
+// CHECK-SAME: %[[BIAS:[^:]*]]: tensor<4x?xf32>
+// CHECK: %[[PRODUCTS:.*]] = linalg.generic {{.*}}"reduction"]}
+// CHECK: %[[SCORES:.*]] = linalg.generic {{.*}}ins(%[[PRODUCTS]] :
+// CHECK-DAG: %[[HEAD:.*]] = linalg.index 2
+// CHECK-DAG: %[[KEY:.*]] = linalg.index 3
+// CHECK: %[[MORE:.*]] = tensor.extract %[[BIAS]][%[[HEAD]], %[[KEY]]]
+// CHECK: arith.addf %{{.*}}, %[[MORE]]
+// CHECK: %[[WEIGHTS:.*]] = linalg.softmax dimension(3) ins(%[[SCORES]] :
+// CHECK: linalg.generic {{.*}}ins(%[[WEIGHTS]], %[[SCORES]] :
+// CHECK: arith.cmpf oeq
+// CHECK: arith.select
+func.func @scored(%bias: tensor<4x?xf32>, %q: tensor<3x?x4x32xf32, #ragged.layout<"dr|d|d">>) -> tensor<3x?x4x32xf32, #ragged.layout<"dr|d|d">> {
+  %o, %lse = ragged.attention %q, %q, %q ({
+  ^bb0(%score: f32, %component: index, %head: index, %query: index, %key: index):
+    %more = tensor.extract %bias[%head, %key] : tensor<4x?xf32>
+    %sum = arith.addf %score, %more : f32
+    ragged.yield %sum : (f32) -> ()
+  }) {scale = 2.500000e-01} : (tensor<3x?x4x32xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4x32xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4x32xf32, #ragged.layout<"dr|d|d">>) -> (tensor<3x?x4x32xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4xf32, #ragged.layout<"dr|d">>)
+  return %o : tensor<3x?x4x32xf32, #ragged.layout<"dr|d|d">>
+}

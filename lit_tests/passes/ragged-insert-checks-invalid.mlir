@@ -18,3 +18,20 @@ func.func @annotated(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
   %s = arith.addf %a, %a : tensor<3x?xf32>
   return
 }
+
+// -----
+
+// All indices are checked before any score is there.
+!q = tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>
+!lse = tensor<3x?x4xf32, #ragged.layout<"dr|d">>
+func.func @of_scores(%table: tensor<?xf32>, %q: !q) {
+  // expected-error@+1 {{expected indices that no score is made of, got one of scores}}
+  %o, %lse = ragged.attention %q, %q, %q ({
+  ^bb0(%score: f32, %component: index, %head: index, %query: index, %key: index):
+    %whole = arith.fptosi %score : f32 to i64
+    %place = arith.index_cast %whole : i64 to index
+    %more = tensor.extract %table[%place] : tensor<?xf32>
+    ragged.yield %more : (f32) -> ()
+  }) {scale = 2.500000e-01} : (!q, !q, !q) -> (!q, !lse)
+  return
+}

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import definer, made_by
+from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.ir.walk import captures, free_symbol
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.external_calls import call_external, module_of

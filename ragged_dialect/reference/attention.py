@@ -47,9 +47,7 @@ class Scores:
                         parts = np.tanh(scores / self.cap)
                         scores, slopes = (self.cap * parts).astype(wide), (slopes * (1 - parts**2)).astype(wide)
                     if self.score is not None:
-                        made = [
-                            self.score(x, *map(np.int64, (b, h, i, j))) for x, j in zip(scores, seen, strict=True)
-                        ]
+                        made = [self.score(x, *map(np.int64, (b, h, i, j))) for x, j in zip(scores, seen, strict=True)]
                         scores = np.array([x[0] for x in made], wide)
                         slopes = slopes * np.array([x[-1] for x in made], wide)
                         shown = np.flatnonzero(~np.isneginf(scores))

@@ -72,7 +72,9 @@ class TracedScore:
         self._given = [build.constant(kind, 0.0), *(build.constant(build.index_type(), 0) for _ in extents)]
         self._ranges = {x: Range(0, build.sub(n, 1)) for x, n in zip(self._given[1:], extents, strict=True)}
         score = Tensor(trace, tensor.from_elements(dense_type((), kind), self._given[:1]), dtype, ())
-        numbers = [Tensor(trace, arith.index_cast(build.i64(), x), elements.INT64, (), weak=True) for x in self._given[1:]]
+        numbers = [
+            Tensor(trace, arith.index_cast(build.i64(), x), elements.INT64, (), weak=True) for x in self._given[1:]
+        ]
         made = self._called(function, score, numbers)
         self._result = made.scalar
         self._ops = self._reached([op.operation for op in block.operations][before:])
