@@ -20,7 +20,7 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, shape_of, tensor_type, vector_type
 
-Score = Callable[[ir.Value, list[ir.Value]], ir.Value]
+Score = Callable[[ir.Value, Sequence[ir.Value]], ir.Value]
 """Makes a score of one, and of the numbers of its component, head, query and key."""
 
 
@@ -246,7 +246,7 @@ def attention(
     return made.results[0], made.results[1]
 
 
-def scores(op: ir.Operation, make: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]]) -> None:
+def scores(op: ir.Operation, make: Callable[[ir.Value, Sequence[ir.Value]], Sequence[ir.Value]]) -> None:
     """Give an op of attention what its region yields."""
     block = op.regions[0].blocks.append(wide(op.operands[0].type.element_type), *[ir.IndexType.get()] * 4)
     with ir.InsertionPoint(block):

@@ -41,8 +41,8 @@ KEPT = 512 << 10
 @dataclass(frozen=True)
 class Block:
     """A block of rows of a component along the lanes, or a few blocks: the component, the first one's number there and
-    its row, how many they are; where the component's rows that they meet begin in either tensor, and how many these are; `shift` as
-    for `Keys`."""
+    its row, how many they are; where the component's rows that they meet begin in either tensor, and how many these
+    are; `shift` as for `Keys`."""
 
     component: ir.Value
     first: ir.Value
@@ -304,9 +304,9 @@ class Lanes:
     def scores(
         self, columns: ir.Value, meeting: Meeting, into: ir.Value, slopes: ir.Value | None = None
     ) -> Callable[[Sequence[ir.Value]], list[ir.Value]]:
-        """What gives the scores of lanes and rows at some places of a tile in base 2. A score of its own is made for all
-        of the tile before, in scratch, element by element: `vectorize-ragged-loops` makes vectors of that. What scores
-        grow by with products is kept in `slopes`, if wanted and not 1."""
+        """What gives the scores of lanes and rows at some places of a tile in base 2. A score of its own is made for
+        all of the tile before, in scratch, element by element: `vectorize-ragged-loops` makes vectors of that. What
+        scores grow by with products is kept in `slopes`, if wanted and not 1."""
         if self.scored is None:
             return lambda places: self.capped(self.products(0, columns, meeting, places), places, slopes)
         n, own = self.regs.rows, meeting.block
@@ -444,13 +444,13 @@ class Lanes:
         return found if found.type == self.wide else arith.extf(self.wide, found)
 
 
-def each(count: Mixed, body: Callable[[ir.Value], object], first: int = 0, step: int = 1) -> None:
+def each(count: Mixed, body: Callable[[ir.Value], object], first: Mixed = 0, step: int = 1) -> None:
     """The body for first, first + step, … below a count; nothing where it is known that there are none."""
 
     def once(i: ir.Value, _: list[ir.Value]) -> None:
         body(i)
 
-    if not (isinstance(count, int) and count <= first):
+    if not (isinstance(count, int) and isinstance(first, int) and count <= first):
         flow.strided(first, step, count, [], once)
 
 

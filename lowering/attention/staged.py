@@ -20,9 +20,10 @@ _CASTS = ("arith.extf", "arith.truncf")
 
 @dataclass(frozen=True)
 class Staged:
-    """An element that a score is made with: `load` reads it, `casts` make numbers of the type of scores of it, but of
-    booleans, and `scratch` has them for a tile, in rows of lanes."""
+    """An element that a score, a `block`, is made with: `load` reads it, `casts` make numbers of the type of scores of
+    it, but of booleans, and `scratch` has them for a tile, in rows of lanes."""
 
+    block: ir.Block
     load: ir.Operation
     casts: list[ir.Operation]
     scratch: ir.Value
@@ -32,7 +33,7 @@ class Staged:
         """Those of a score."""
         loads = [op.operation for op in block.operations if op.operation.name == "tensor.extract"]
         found = [(load, _casts(load, regs.element)) for load in loads if _is_along_keys(load, block)]
-        return [Staged(load, casts, regs.scratch(rows)) for load, casts in found if casts is not None]
+        return [Staged(block, load, casts, regs.scratch(rows)) for load, casts in found if casts is not None]
 
     @property
     def _is_boolean(self) -> bool:
@@ -41,8 +42,8 @@ class Staged:
     def fill(
         self, regs: RegisterBlock, numbers: Callable[[Mixed, Mixed], list[ir.Value]], row: Mixed, at: Mixed
     ) -> None:
-        """Copy a square, of queries from a lane on and keys from a place on; `numbers` are the arguments of the score for
-        a lane and a place."""
+        """Copy a square, of queries from a lane on and keys from a place on; `numbers` are the arguments of the score
+        for a lane and a place."""
         n = regs.square
         rows = [self._row(n, numbers(build.add(row, k), at)) for k in range(n)]
         for k, column in enumerate(transposed(rows)):
@@ -50,9 +51,8 @@ class Staged:
 
     def _row(self, lanes: int, arguments: list[ir.Value]) -> ir.Value:
         """Elements for keys from one on, as numbers; nothing in particular behind the last one in memory."""
-        block = self.load.parent.regions[0].blocks[0]
-        known: ValueMap = dict(zip(block.arguments, arguments, strict=True))
-        for op in _before(self.load, block):
+        known: ValueMap = dict(zip(self.block.arguments, arguments, strict=True))
+        for op in _before(self.load, self.block):
             clone(op, known)
         x, *at = [known.get(v, v) for v in self.load.operands]
         element, rank = x.type.element_type, x.type.rank

@@ -49,7 +49,12 @@ def _whole(x: ir.Value) -> ir.Value:
 
 
 @linearizes(AttentionJvpOp, AttentionVjpQOp, AttentionVjpKvOp)
+def _derivative(ctx: Tangents, op: View) -> list[ir.Value | None]:
+    return _of_its_meaning(ctx, op)
+
+
 def _of_its_meaning(ctx: Tangents, op: View) -> list[ir.Value | None]:
+    """The tangents of what says what an op means."""
     wanted = [ctx.wants(r) for r in op.operation.results]
     ops, made = recorded(ir.InsertionPoint.current.block, lambda: decomposed(op.operation, wanted))
     scope = ctx.inside({})

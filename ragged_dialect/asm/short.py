@@ -3,8 +3,9 @@
     %r = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<…>
     %r = "ragged.partition"(%x, %o) {dim = 0 : i64} : (tensor<?xf32>, tensor<4xi64>) -> tensor<…>
 
-A region is in parentheses after the operands; an empty one, `({})`, is left out. The bindings know only the generic one for ops defined from Python. Neither direction adds or
-removes a newline. `operandSegmentSizes` is filled in on the way in and dropped on the way out.
+A region is in parentheses after the operands; an empty one, `({})`, is left out. The bindings know only the
+generic form for ops defined from Python. Neither direction adds or removes a newline, but that of an empty
+region. `operandSegmentSizes` is filled in on the way in and dropped on the way out.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ragged_dialect._mlir import ext, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.layout import Extent, Layout
-from ragged_dialect.ops.base import Divides, Operand, Pure, RaggedOp, Result, Tensor, unchecked
+from ragged_dialect.ops.base import Divides, Operand, Pure, RaggedOp, Region, Result, Tensor, unchecked
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_type, string_attr, tensor_shape
 
@@ -118,7 +118,7 @@ class Attention(RaggedOp):
     """What ops of attention share: `q`, `k` and `v` among their operands, and which scores there are."""
 
     scale: FloatAttr
-    score: ext.Region
+    score: Region
     optional = ("keys", "softcap")
     windows = False
     """Whether keys and values may be windows over memory."""

@@ -14,6 +14,7 @@ from ragged_dialect.traits import check_result, has_unit, int_attr, string_attr,
 
 Operand = ext.Operand
 Result = ext.Result
+Region = ir.Region
 Tensor = ir.RankedTensorType
 Index = ir.IndexType
 Scalar = Any

@@ -23,7 +23,7 @@ class Scores:
     scale: float
     visible: Keys
     cap: float | None
-    score: Callable[..., Sequence[Datum]] | None
+    score: Callable[[Sequence[Datum]], Sequence[Datum]] | None
     """What a score becomes, and in derivatives what that grows by, of it and its component, head, query and key."""
 
     @property
@@ -47,10 +47,10 @@ class Scores:
                         parts = np.tanh(scores / self.cap)
                         scores, slopes = (self.cap * parts).astype(wide), (slopes * (1 - parts**2)).astype(wide)
                     if self.score is not None:
-                        made = [self.score(x, *map(np.int64, (b, h, i, j))) for x, j in zip(scores, seen, strict=True)]
-                        scores = np.array([x[0] for x in made], wide)
-                        slopes = slopes * np.array([x[-1] for x in made], wide)
-                        shown = np.flatnonzero(~np.isneginf(scores))
+                        pairs = zip(scores, seen, strict=True)
+                        made = np.array([self.score([x, *map(np.int64, (b, h, i, j))]) for x, j in pairs], wide)
+                        scores, slopes = made[:, 0], slopes * made[:, -1]
+                        shown: list[int] = np.flatnonzero(scores != -np.inf).tolist()
                         at, to = ([rows[n] for n in shown] for rows in (at, to))
                         scores, slopes = scores[shown], slopes[shown]
                     if at:

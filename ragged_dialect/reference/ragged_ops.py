@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -196,7 +197,7 @@ def _attention(program: Program, op: ir.Operation) -> Run:
 
     def run(env: Env, operands: Values) -> Values:
         q, k, v = (operands[place] for place in places)
-        score = None if block is None else lambda *given: program.run(block, env, given)
+        score = None if block is None else partial(program.run, block, env)
         return list(function(attention.Scores(q, k, v, scale, visible, cap, score), *operands[3:]))
 
     return run

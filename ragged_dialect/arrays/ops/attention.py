@@ -38,7 +38,7 @@ Numbers = Mapping[str, ir.Value]
 Read = Callable[[Numbers], list[ir.Value]]
 """Where an element of storage is."""
 
-Score = Callable[[DType, ir.Value, list[ir.Value]], ir.Value]
+Score = Callable[[DType, ir.Value, Sequence[ir.Value]], ir.Value]
 """Makes a score of a dtype of one, and of the numbers that it has."""
 
 
@@ -82,7 +82,7 @@ def _attention(
 def _after(softcap: float, score: Score) -> Score:
     """What makes a score of one that a softcap has made."""
 
-    def capped(dtype: DType, x: ir.Value, numbers: list[ir.Value]) -> ir.Value:
+    def capped(dtype: DType, x: ir.Value, numbers: Sequence[ir.Value]) -> ir.Value:
         cap = elements.constant(dtype, softcap)
         return score(dtype, arith.mulf(cap, math_ops.tanh(arith.divf(x, cap))), numbers)
 
@@ -187,8 +187,9 @@ def attention(
     `rg.jit` compile it once for a function: define it outside of loops.
 
     ArgumentError for a score beside a mask, of other functions, or with indices whose bounds do not follow from those
-    of the numbers (`rg.clip` them); IndexError for indices out of bounds; LayoutError for heads of q that are no multiple of those of k and v, and for masks of other layouts;
-    RuntimeCheckError for lengths and extents that differ."""
+    of the numbers (`rg.clip` them); IndexError for indices out of bounds; LayoutError for heads of q that are no
+    multiple of those of k and v, and for masks of other layouts; RuntimeCheckError for lengths and extents that
+    differ."""
     if is_dense(mask):
         rank = mask.ndim  # the extents that reach the longest components change with every batch
         mask = dense_leaf(mask, frozenset({rank - 1, rank - 2, *((0,) if rank == 4 else ())}))
@@ -214,7 +215,7 @@ def _masked(q: Tensor, k: Tensor, mask: Tensor) -> Score:
     mask = contiguous(mask)
     read = (_dense_mask if mask.is_dense else _ragged_mask)(q, k, mask)
 
-    def score(dtype: DType, x: ir.Value, numbers: list[ir.Value]) -> ir.Value:
+    def score(dtype: DType, x: ir.Value, numbers: Sequence[ir.Value]) -> ir.Value:
         found = tensor.extract(mask.storage, read(dict(zip("bhij", numbers, strict=True))))
         if elements.kind(mask.dtype) == "b":
             return elements.select(found, x, elements.infinity(dtype, -1))

@@ -6,14 +6,15 @@ there, on scalars. Indices cannot be checked there. Their bounds are computed be
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.ops.elementwise import astype
+from ragged_dialect.arrays.ops.ranges import ARITHMETIC, EXTENT_BITS, FALSE, UNKNOWN, Bound, Range, magnitude
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -22,7 +23,7 @@ from ragged_dialect.errors import ArgumentError
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import bit_width, constant_int
+from ragged_dialect.ir.match import bit_width, constant_int, made_by
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.types import dense_type
 
@@ -30,34 +31,9 @@ ScoreFunction = Callable[..., ArrayLike]
 """Makes a score of one and of the numbers of component, head, query and key."""
 
 
-class Range(NamedTuple):
-    """The least and the greatest that an integer can be, None where that is not known."""
-
-    low: Mixed | None
-    high: Mixed | None
-
-    def and_(self, other: Range) -> Range:
-        """What is in either."""
-        return Range(_of(build.minimum, self.low, other.low), _of(build.maximum, self.high, other.high))
-
-    @property
-    def is_positive(self) -> bool:
-        """Whether it is known to have no number below 0."""
-        return isinstance(self.low, int) and self.low >= 0
-
-    @property
-    def is_false(self) -> bool:
-        """Whether it is 0 alone: of a boolean, that it does not hold."""
-        return self.low == 0 == self.high if isinstance(self.low, int) and isinstance(self.high, int) else False
-
-
 _GENERIC = "linalg.generic"
-_UNKNOWN = Range(None, None)
-_FALSE = Range(0, 0)
-
-
-def _of(function: Callable[[Mixed, Mixed], Mixed], a: Mixed | None, b: Mixed | None) -> Mixed | None:
-    return None if a is None or b is None else function(a, b)
+_VIEWED = dict[ir.Value, tuple[ir.Value, list[ir.Value]]]
+"""The tables that parts are of, and the indices of these."""
 
 
 class TracedScore:
@@ -70,7 +46,7 @@ class TracedScore:
         block = ir.InsertionPoint.current.block
         before, kind = len(list(block.operations)), element_type(dtype)
         self._given = [build.constant(kind, 0.0), *(build.constant(build.index_type(), 0) for _ in extents)]
-        self._ranges = {x: Range(0, build.sub(n, 1)) for x, n in zip(self._given[1:], extents, strict=True)}
+        self._ranges = {x: Range(Bound.of(0), _last(n)) for x, n in zip(self._given[1:], extents, strict=True)}
         score = Tensor(trace, tensor.from_elements(dense_type((), kind), self._given[:1]), dtype, ())
         numbers = [
             Tensor(trace, arith.index_cast(build.i64(), x), elements.INT64, (), weak=True) for x in self._given[1:]
@@ -84,6 +60,13 @@ class TracedScore:
     def _called(self, function: ScoreFunction, score: Tensor, numbers: list[Tensor]) -> Tensor:
         """What a function makes, as a number of the dtype of scores."""
         trace = self._trace
+        try:
+            inspect.signature(function).bind(score, *numbers)
+        except TypeError as error:
+            text = f"{trace.op}: expected a score of five arguments, got one that takes others: {error}"
+            raise ArgumentError(text) from None
+        except ValueError:  # functions of C have no signature
+            pass
         before, trace.inside_operation = trace.inside_operation, False
         try:
             found = as_tensor(trace, function(score, *numbers))
@@ -124,72 +107,66 @@ class TracedScore:
     def _check(self, op: ir.Operation) -> None:
         at, extent = op.operands
         found = self._range(at)
-        if op.attributes["kind"].value not in ("position", "index") or extent in self._ranges:
+        kind, name, level = (op.attributes[key].value for key in ("kind", "op", "level"))
+        if kind not in ("position", "index") or any(extent in made.results for made in self._ops):
             self._refuse(op)
         if found.low is None or found.high is None:
             text = f"{self._trace.op}: expected an index with known bounds in a score, got one without (use rg.clip)"
             raise ArgumentError(text)
-        kind, name, level = (op.attributes[key].value for key in ("kind", "op", "level"))
         with ir.InsertionPoint(op):
             for bound in () if self._is_empty else (found.low, found.high):
-                inside, below = build.value(bound), extent
+                inside, below = build.value(bound.value), extent
                 for empty in self._empty:  # nothing is read then
                     inside, below = (arith.select(empty, build.value(k), x) for k, x in enumerate((inside, below)))
                 builders.assert_valid([inside, below], kind, name, level)
 
     def _range(self, x: ir.Value) -> Range:
+        if x not in self._ranges:
+            self._ranges[x] = self._range_around(x)
+        return self._ranges[x]
+
+    def _range_around(self, x: ir.Value) -> Range:
+        """That of what is no part of the score."""
         number = constant_int(x)
-        if x in self._ranges:
-            return self._ranges[x]
         if number is not None:
-            return Range(number, number)
+            return Range.of(number, number)
+        compared = made_by(x, "arith.cmpi")  # of constants, as divisors are
+        if compared is not None:
+            return self._made_range(compared)
         element = x.type.element_type if isinstance(x.type, ir.RankedTensorType) else x.type
-        is_integer = isinstance(element, (ir.IntegerType, ir.IndexType)) and bit_width(element) > 1
-        if not is_integer or (x.type != element and x.type.rank):
-            return _UNKNOWN
+        if not _is_wide(element) or (x.type != element and x.type.rank):
+            return UNKNOWN
         known = build.to_index(x if x.type == element else tensor.extract(x, []))
-        return Range(known, known)
+        if made_by(x, "tensor.dim") is None:  # others are checked to have as few bits
+            most = 2 ** (EXTENT_BITS - 1)
+            inside = [build.value(build.add(known, most)), build.value(2 * most)]
+            builders.assert_valid(inside, "index", self._trace.op, 0)
+        return Range(*[Bound(known, EXTENT_BITS)] * 2)
 
     def _made_range(self, op: ir.Operation) -> Range:
-        of, name = [self._range(x) for x in op.operands], op.name.removeprefix("arith.")
-        if name in ("index_cast", "extsi", "tensor.from_elements", "tensor.extract") and len(of) == 1:
-            return of[0]
-        if name == "addi":
-            return Range(_of(build.add, of[0].low, of[1].low), _of(build.add, of[0].high, of[1].high))
-        if name == "subi":
-            return Range(_of(build.sub, of[0].low, of[1].high), _of(build.sub, of[0].high, of[1].low))
-        if name == "muli":
-            return _product(*of)
-        if name in ("maxsi", "minsi"):
-            return _bounded(*of, build.maximum if name == "maxsi" else build.minimum, name == "maxsi")
-        if name == "math.absi":
-            return _magnitude(of[0])
-        if name in ("divsi", "remsi"):
-            divisor = of[1].low if of[1].low == of[1].high else None
-            if isinstance(divisor, int) and divisor > 0 and of[0].is_positive:
-                if name == "remsi":
-                    return Range(0, divisor - 1)
-                return Range(0, None if of[0].high is None else build.divide(build.maximum(of[0].high, 0), divisor))
-        if name == "cmpi":
-            never = arith.CmpIPredicate(op.attributes["predicate"].value) == arith.CmpIPredicate.slt
-            return _FALSE if never and of[0].is_positive and of[1] == _FALSE else _UNKNOWN
-        if name == "andi" and any(x.is_false for x in of):
-            return _FALSE
-        if name == "xori" and all(x.is_false for x in of):
-            return _FALSE
-        if name == "select":
+        of = [self._range(x) for x in op.operands]
+        if op.name == "arith.select":
             return of[2] if of[0].is_false else self._chosen(op, of)
-        return _UNKNOWN
+        if op.name == "arith.cmpi":
+            is_less = arith.CmpIPredicate(op.attributes["predicate"].value) == arith.CmpIPredicate.slt
+            return FALSE if is_less and of[0].is_positive and of[1].is_false else UNKNOWN
+        kinds = [x.type.element_type if isinstance(x.type, ir.RankedTensorType) else x.type for x in op.results]
+        is_chosen = op.name in ("arith.maxsi", "arith.minsi")
+        if not is_chosen and not all(_is_wide(kind) or kind == ir.IntegerType.get_signless(1) for kind in kinds):
+            return UNKNOWN  # shorter integers wrap around
+        if op.name in _CASTS and len(of) == 1:
+            return of[0]
+        if op.name == "math.absi":
+            return magnitude(of[0])
+        return ARITHMETIC[op.name](*of) if op.name in ARITHMETIC else UNKNOWN
 
     def _chosen(self, op: ir.Operation, of: list[Range]) -> Range:
         """That of a choice; of an index that counts from the end where it is below 0, as an index that does."""
-        added, x = op.operands[1].owner, op.operands[2]
-        is_wrapped = isinstance(added, ir.Operation | ir.OpView) and added.operation.name == "arith.addi"
-        if not is_wrapped or added.operation.operands[0] != x or of[2].low is None or of[2].high is None:
-            return of[1].and_(of[2])
-        extent = self._range(added.operation.operands[1]).low
-        below = _of(build.add, of[2].low, extent)
-        return Range(_of(build.minimum, below, 0), build.maximum(of[2].high, 0))
+        added, x = made_by(op.operands[1], "arith.addi"), op.operands[2]
+        is_index = added is not None and added.operands[0] == x and _is_below_zero(op.operands[0], x)
+        if added is None or not is_index:
+            return of[1].either(of[2])
+        return of[2].indexed(self._range(added.operands[1]))
 
     def _refuse(self, op: ir.Operation) -> None:
         wanted = "functions of numbers and elements of dense arrays"
@@ -197,10 +174,10 @@ class TracedScore:
 
     # The region -----------------------------------------------------------------------------------------
 
-    def __call__(self, score: ir.Value, numbers: list[ir.Value]) -> ir.Value:
+    def __call__(self, score: ir.Value, numbers: Sequence[ir.Value]) -> ir.Value:
         """What the function makes of others, at the insertion point; its own ops go."""
         known: ValueMap = dict(zip(self._given, [score, *numbers], strict=True))
-        views: dict[ir.Value, tuple[ir.Value, list[ir.Value]]] = {}
+        views: _VIEWED = {}
         for op in self._ops:
             self._make(op, known, views)
         result = known.get(self._result, self._result)
@@ -208,9 +185,8 @@ class TracedScore:
             op.erase()
         return result
 
-    def _make(self, op: ir.Operation, known: ValueMap, views: dict[ir.Value, tuple[ir.Value, list[ir.Value]]]) -> None:
-        """An op on scalars; `known` has those of numbers and of tensors of rank 0, `views` the tables that parts are of,
-        with their indices."""
+    def _make(self, op: ir.Operation, known: ValueMap, views: _VIEWED) -> None:
+        """An op on scalars; `known` has those of numbers and of tensors of rank 0."""
         if op.name == "ragged.assert_valid":
             return
         if op.name == _GENERIC and op.results[0].type.rank == 0:
@@ -236,9 +212,7 @@ class TracedScore:
         else:
             self._refuse(op)
 
-    def _element(
-        self, x: ir.Value, known: ValueMap, views: dict[ir.Value, tuple[ir.Value, list[ir.Value]]]
-    ) -> ir.Value:
+    def _element(self, x: ir.Value, known: ValueMap, views: _VIEWED) -> ir.Value:
         """A number, or that of a tensor of rank 0."""
         if not isinstance(x.type, ir.RankedTensorType):
             return known.get(x, x)
@@ -247,26 +221,23 @@ class TracedScore:
         return known[x] if x in known else tensor.extract(x, [])
 
 
-def _product(a: Range, b: Range) -> Range:
-    corners = [_of(build.mul, x, y) for x in a for y in b]
-    low = high = corners[0]
-    for corner in corners[1:]:
-        low, high = _of(build.minimum, low, corner), _of(build.maximum, high, corner)
-    return Range(low, high)
+_CASTS = ("arith.index_cast", "arith.extsi", "tensor.from_elements", "tensor.extract")
+"""What keeps a number, where its result is as wide; of elements of tables nothing is known."""
 
 
-def _bounded(a: Range, b: Range, choose: Callable[[Mixed, Mixed], Mixed], larger: bool) -> Range:
-    """That of the larger or the smaller of two: one of them bounds it on that side."""
-
-    def either(x: Mixed | None, y: Mixed | None) -> Mixed | None:
-        return _of(choose, x, y) if x is not None and y is not None else x if y is None else y
-
-    if larger:
-        return Range(either(a.low, b.low), _of(choose, a.high, b.high))
-    return Range(_of(choose, a.low, b.low), either(a.high, b.high))
+def _is_wide(kind: ir.Type) -> bool:
+    """Whether a type is that of integers that have room for bounds."""
+    return isinstance(kind, (ir.IntegerType, ir.IndexType)) and bit_width(kind) == bit_width(build.index_type())
 
 
-def _magnitude(x: Range) -> Range:
-    if x.low is None or x.high is None:
-        return Range(0, None)
-    return Range(0, build.maximum(x.high, build.sub(0, x.low)))
+def _last(extent: Mixed) -> Bound:
+    """The last number below an extent."""
+    return Bound.of(extent - 1) if isinstance(extent, int) else Bound(build.sub(extent, 1), EXTENT_BITS)
+
+
+def _is_below_zero(condition: ir.Value, x: ir.Value) -> bool:
+    """Whether a condition is that a number is below 0."""
+    op = made_by(condition, "arith.cmpi")
+    if op is None or op.operands[0] != x or constant_int(op.operands[1]) != 0:
+        return False
+    return arith.CmpIPredicate(op.attributes["predicate"].value) == arith.CmpIPredicate.slt
