@@ -3,7 +3,7 @@
 Attention of sequences with the length patterns of FlashAttention's benchmark of varlen schedules
 (`benchmarks/benchmark_varlen_sched.py`), and of files of lengths: PyTorch's `scaled_dot_product_attention` for each
 component, the same of all, padded, with a mask, and loops over the products of NumPy's or PyTorch's BLAS and PyTorch's
-softmax. Products of groups: loops over both, and PyTorch's `_grouped_mm`. On one thread and on all, interleaved; a
+softmax; all of them with a bias, too (`masked`). Products of groups: loops over both, and PyTorch's `_grouped_mm`. On one thread and on all, interleaved; a
 peer's result is compared with ours first. `GF/s` are ours, of the products alone; `sgemm` is NumPy's for 512 x 512.
 """
 
@@ -59,20 +59,23 @@ class Problem:
     candidates: dict[str, Call]
 
 
-def attention(name: str, lengths: Array, dim: int, causal: bool) -> Problem:
-    """Self-attention of sequences, `HEADS` heads, float32."""
+def attention(name: str, lengths: Array, dim: int, causal: bool, masked: bool = False) -> Problem:
+    """Self-attention of sequences, `HEADS` heads, float32; `masked` has a bias of heads, queries and keys."""
     rows = int(lengths.sum())
     rng = np.random.default_rng(1)
     q, k, v = (rng.standard_normal((rows, HEADS, dim), np.float32) for _ in range(3))
     arrays = [rg.from_lengths(x, lengths) for x in (q, k, v)]
-    found: dict[str, Call] = {"ours": lambda: rg.attention(*arrays, causal=causal).values}
+    bias = rng.standard_normal((HEADS, lengths.max(), lengths.max()), np.float32) if masked else None
+    found: dict[str, Call] = {"ours": lambda: rg.attention(*arrays, causal=causal, mask=bias).values}
     if torch is not None:
-        found |= _torch_attention([torch.from_numpy(x) for x in (q, k, v)], lengths, causal)
+        tensors = [torch.from_numpy(x) for x in (q, k, v)]
+        found |= _torch_attention(tensors, lengths, causal, None if bias is None else torch.from_numpy(bias))
     scores = float((lengths * (lengths + 1) // 2 if causal else lengths**2).sum())
-    return Problem(f"attention, {dim}{', causal' if causal else ''}, {name}", 4 * HEADS * dim * scores, found)
+    kind = ", causal" if causal else ", masked" if masked else ""
+    return Problem(f"attention, {dim}{kind}, {name}", 4 * HEADS * dim * scores, found)
 
 
-def _torch_attention(tensors: list[Any], lengths: Array, causal: bool) -> dict[str, Call]:
+def _torch_attention(tensors: list[Any], lengths: Array, causal: bool, bias: Any) -> dict[str, Call]:
     sdpa = torch.nn.functional.scaled_dot_product_attention
     rows, sizes = len(tensors[0]), lengths.tolist()
     parts = [[p.transpose(0, 1)[None] for p in x.split(sizes)] for x in tensors]
@@ -81,13 +84,17 @@ def _torch_attention(tensors: list[Any], lengths: Array, causal: bool) -> dict[s
     mask = inside[:, None, None, :]
     if causal:
         mask = mask & torch.ones(longest, longest, dtype=torch.bool).tril()
+    if bias is not None:
+        mask = torch.where(mask, bias[None], -torch.inf)
+    own = [None if bias is None else bias[:, :n, :n] for n in sizes]
     above = [torch.ones(n, n, dtype=torch.bool).triu(1) for n in sizes] if causal else None
 
     def joined(made: list[Any]) -> Any:
         return torch.cat([one[0].transpose(0, 1) for one in made]).reshape(rows, HEADS, -1).numpy()
 
     def looped() -> Any:
-        return joined([sdpa(*one, is_causal=causal) for one in zip(*parts, strict=True)])
+        calls = zip(*parts, own, strict=True)
+        return joined([sdpa(*one, is_causal=causal, attn_mask=more) for *one, more in calls])
 
     def padded() -> Any:
         wide = [torch.zeros(len(sizes), longest, *x.shape[1:]) for x in tensors]
@@ -100,6 +107,8 @@ def _torch_attention(tensors: list[Any], lengths: Array, causal: bool) -> dict[s
         made: list[Any] = []
         for at, (q, k, v) in enumerate(zip(*parts, strict=True)):
             scores = times(q, k.transpose(2, 3)) * q.shape[-1] ** -0.5
+            if bias is not None:
+                scores += own[at]
             if above is not None:
                 scores.masked_fill_(above[at], -torch.inf)
             made.append(times(torch.softmax(scores, -1), v))
@@ -155,8 +164,8 @@ def problems(only: list[str], files: list[Path]) -> Iterator[Problem]:
     """All that is measured."""
     if "attention" in only:
         lengths = patterns() | {path.stem: read_lengths(path)[:512] for path in files}
-        for dim, causal, (name, of) in product((16, 64, 128), (False, True), lengths.items()):
-            yield attention(name, of, dim, causal)
+        for dim, kind, (name, of) in product((16, 64, 128), ("", "causal", "masked"), lengths.items()):
+            yield attention(name, of, dim, kind == "causal", kind == "masked")
     if "products" in only:
         for mode, (k, n), rows in product(
             ("rows", "contraction"), ((128, 32), (64, 64), (256, 256)), (1, 4, 16, 32, 64, 512)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from support.parity import Table, refused
 
+import ragged_dialect as rg
 from ragged_dialect.compat import torch_nested as nested
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 
@@ -174,7 +175,11 @@ def _attention() -> None:
     same(got, A, B)
 
 
-TABLE.not_applicable("FlexAttention", why="attention scores are not open to user code")
+@TABLE.works("FlexAttention", note="`rg.attention(score=)`: a function of score, component, head, query and key")
+def _scores() -> None:
+    arrays = [made().array for _ in range(3)]
+    found = rg.attention(*arrays, score=lambda s, b, h, q, k: rg.where(q == k, s, -np.inf))
+    np.testing.assert_allclose(found.values, np.concatenate([A, B]), rtol=1e-6)
 
 
 @TABLE.works(
