@@ -3,8 +3,9 @@
 Attention of sequences with the length patterns of FlashAttention's benchmark of varlen schedules
 (`benchmarks/benchmark_varlen_sched.py`), and of files of lengths: PyTorch's `scaled_dot_product_attention` for each
 component, the same of all, padded, with a mask, and loops over the products of NumPy's or PyTorch's BLAS and PyTorch's
-softmax; all of them with a bias, too (`masked`). Products of groups: loops over both, and PyTorch's `_grouped_mm`. On one thread and on all, interleaved; a
-peer's result is compared with ours first. `GF/s` are ours, of the products alone; `sgemm` is NumPy's for 512 x 512.
+softmax; all of them with a bias, too (`masked`). Products of groups: loops over both, and PyTorch's `_grouped_mm`. On
+one thread and on all, interleaved; a peer's result is compared with ours first. `GF/s` are ours, of the products alone;
+`sgemm` is NumPy's for 512 x 512.
 """
 
 from __future__ import annotations
@@ -81,20 +82,19 @@ def _torch_attention(tensors: list[Any], lengths: Array, causal: bool, bias: Any
     parts = [[p.transpose(0, 1)[None] for p in x.split(sizes)] for x in tensors]
     longest = max(sizes)
     inside = torch.arange(longest)[None] < torch.tensor(sizes)[:, None]
-    mask = inside[:, None, None, :]
+    seen, more = inside[:, None, None, :], torch.zeros(1, 1, 1) if bias is None else bias
     if causal:
-        mask = mask & torch.ones(longest, longest, dtype=torch.bool).tril()
-    if bias is not None:
-        mask = torch.where(mask, bias[None], -torch.inf)
-    own = [None if bias is None else bias[:, :n, :n] for n in sizes]
-    above = [torch.ones(n, n, dtype=torch.bool).triu(1) for n in sizes] if causal else None
+        seen = seen & torch.ones(longest, longest, dtype=torch.bool).tril()
+    mask = seen if bias is None else torch.where(seen, bias[None], -torch.inf)
+    own = [more[:, :n, :n] for n in sizes]
+    above = [torch.ones(n, n, dtype=torch.bool).triu(1) for n in sizes] if causal else []
 
     def joined(made: list[Any]) -> Any:
         return torch.cat([one[0].transpose(0, 1) for one in made]).reshape(rows, HEADS, -1).numpy()
 
     def looped() -> Any:
-        calls = zip(*parts, own, strict=True)
-        return joined([sdpa(*one, is_causal=causal, attn_mask=more) for *one, more in calls])
+        masks = own if bias is not None else [None] * len(own)
+        return joined([sdpa(*one, is_causal=causal, attn_mask=m) for *one, m in zip(*parts, masks, strict=True)])
 
     def padded() -> Any:
         wide = [torch.zeros(len(sizes), longest, *x.shape[1:]) for x in tensors]
@@ -109,7 +109,7 @@ def _torch_attention(tensors: list[Any], lengths: Array, causal: bool, bias: Any
             scores = times(q, k.transpose(2, 3)) * q.shape[-1] ** -0.5
             if bias is not None:
                 scores += own[at]
-            if above is not None:
+            if causal:
                 scores.masked_fill_(above[at], -torch.inf)
             made.append(times(torch.softmax(scores, -1), v))
         return joined(made)
