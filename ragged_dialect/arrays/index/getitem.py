@@ -6,6 +6,7 @@ array of booleans keeps elements of every component, one of integers picks them.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, cast
 
@@ -51,6 +52,10 @@ from ragged_dialect.narrowing import is_integer, is_tuple
 def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
     items = _expanded(x, index if is_tuple(index) else (index,))
+    traced = [k for k, item in enumerate(items) if type(item) is Tensor and not item.axes and item.dtype.kind == "i"]
+    if len(traced) > 1 and all(k in traced or is_integer(item) for k, item in enumerate(items[: traced[-1] + 1])):
+        x = functools.reduce(getitem, items[: traced[-1] + 1], x)  # numbers of a program, one after the other
+        return getitem(x, tuple(items[traced[-1] + 1 :]))
     pattern: list[Any] = []
     leaves: list[Any] = []
     for item in items:

@@ -119,6 +119,19 @@ def test_a_slice_is_a_view() -> None:
     assert np.shares_memory(x[[2, 0]].stored.values, x.values)
 
 
+def test_numbers_of_a_program_are_taken_one_by_one() -> None:
+    table = np.arange(24.0).reshape(2, 3, 4)
+    found = rg.jit(lambda t, i, j, k: (t[i, j, k], t[i, j], t[1, j, k], t[i, -1, k], t[i, j, 1:]))(table, 1, 2, 3)
+    wanted = (table[1, 2, 3], table[1, 2], table[1, 2, 3], table[1, -1, 3], table[1, 2, 1:])
+    for made, of in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(made, of)
+    lists = rg.from_lengths(np.arange(6.0), [2, 1, 3])
+    element = rg.jit(lambda x, i, j: x[i, j])
+    assert element(lists, 2, 1) == 4
+    with pytest.raises(rg.RangeError, match=r"getitem: level 0: expected index in \[-3, 3\), got 3"):
+        element(lists, 2, 3)
+
+
 def test_pairs_of_indices() -> None:
     x, rows, places = array(LENGTHS), np.array([2, 0, 3, -2]), np.array([4, -1, 0, 1])
     expected = np.stack([components(x)[i][j] for i, j in zip(rows, places, strict=True)])

@@ -172,7 +172,7 @@ def test_gradients(causal: Any) -> None:
     def loss(q: Any, k: Any, v: Any, table: Any) -> Any:
         made = rg.attention(
             q, k, v, causal=causal,
-            score=lambda s, b, h, i, j: 2 * np.tanh(s / 2) + table[h][rg.clip(i - j, -10, 10) + 10],
+            score=lambda s, b, h, i, j: 2 * np.tanh(s / 2) + table[h, rg.clip(i - j, -10, 10) + 10],
         )  # fmt: skip
         return (made**2).sum()
 
