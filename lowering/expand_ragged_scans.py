@@ -16,7 +16,7 @@ from ragged_dialect.iteration import BACKWARDS
 from ragged_dialect.lowering.combiners import NEUTRAL, neutral_constant
 from ragged_dialect.lowering.search import ended
 from ragged_dialect.lowering.standing import standing_for
-from ragged_dialect.ops.making import ScanOp
+from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.ragged_decompose_scans import without
@@ -37,7 +37,8 @@ class ExpandRaggedScans(RaggedPass):
     } -> (tensor<?xf32>, !jagged)
     ```
 
-    Of scans with `reverse` the loop is marked `ragged.backwards`. A CPU goes over a component once; for a GPU every
+    So is `ragged.recurrence`, which stores what it has before an element, on every target. Of scans with `reverse` the
+    loop is marked `ragged.backwards`. A CPU goes over a component once; for a GPU every
     `tile` rows of a component are a component of their own, that starts from the sum of those before it:
 
     ```mlir
@@ -62,7 +63,11 @@ class ExpandRaggedScans(RaggedPass):
 
 
 def expand_scans(module: ir.Operation, tile: int = 0) -> None:
-    """Replace every scan, or where there are tiles every one that can have them."""
+    """Replace every recurrence, and every scan, or where there are tiles every one that can have them."""
+    for op in find_ops(module, RecurrenceOp.OPERATION_NAME):
+        with standing_for(op):
+            op.results[0].replace_all_uses_with(_recurred(op))
+        op.erase()
     for op in find_ops(module, ScanOp.OPERATION_NAME):
         if tile and not _has_tiles(op):
             continue
@@ -73,6 +78,26 @@ def expand_scans(module: ir.Operation, tile: int = 0) -> None:
 
 def _source(scan: ScanOp) -> ir.Value:
     return scan.x if scan.x.type == scan.res.type else builders.compact(scan.x)
+
+
+def _recurred(op: ir.Operation) -> ir.Value:
+    """What a recurrence computes, as a reduction that stores what it has before each element, at the insertion
+    point."""
+    known = view_of(op, RecurrenceOp)
+    x, factors = (v if v.type == known.res.type else builders.compact(v) for v in (known.x, known.factors))
+    rank, dim, zero = len(x.type.shape), known.dim.value, build.constant(x.type.element_type, 0.0)
+    start = shapes.fill(zero, empty_without(x, frozenset({dim})))
+    whole = ir.AffineMap.get_identity(rank)
+
+    def body(given: list[ir.Value]) -> list[ir.Value]:
+        term, factor, before, _ = given
+        return [arith.addf(arith.mulf(factor, before), term), before]
+
+    maps = [whole, whole, without(rank, dim), whole]
+    made = generic([x, factors], [start, empty_like(x)], maps, _kinds(rank, dim), body)
+    if has_unit(op, "reverse"):
+        made.attributes[BACKWARDS] = ir.IntegerAttr.get(build.i64(), dim)
+    return made.results[1]
 
 
 def _expanded(op: ir.Operation) -> ir.Value:

@@ -189,6 +189,11 @@ def scan(x: ir.Value, dim: int, kind: str, reverse: bool = False) -> ir.Value:
     return inferred(making.ScanOp, [x], dim=dim, kind=kind, reverse=reverse)
 
 
+def recurrence(x: ir.Value, factors: ir.Value, dim: int, reverse: bool = False) -> ir.Value:
+    """`ragged.recurrence`: what terms and factors have come to before each element, or behind it."""
+    return inferred(making.RecurrenceOp, [x, factors], dim=dim, reverse=reverse)
+
+
 def group_by(keys: ir.Value, count: ir.Value) -> ir.Value:
     """`ragged.group_by`: the places of every key."""
     type_ = tensor_type(grouping.GROUPS, ir.IntegerType.get_signless(64))

@@ -83,3 +83,21 @@ func.func @features(%x: tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L> {
   %y = ragged.scan %x {dim = 2, kind = "sum"} : (tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L>
   return %y : tensor<?x?x8xf32, #L>
 }
+
+// A recurrence stores what it has before an element, on every target in one pass; what becomes of that joins its loop.
+
+// CHECK-LABEL: func.func @recurrence
+// CHECK: %[[Y:.*]]:2 = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%{{.*}}, %{{.*}} :
+// CHECK: ^bb0(%[[X:.*]]: f32, %[[A:.*]]: f32, %[[BEFORE:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[P:.*]] = arith.mulf %[[A]], %[[BEFORE]] : f32
+// CHECK: %[[S:.*]] = arith.addf %[[P]], %[[X]] : f32
+// CHECK: linalg.yield %[[S]], %[[BEFORE]]
+// CHECK: return %[[Y]]#1
+// TILES-LABEL: func.func @recurrence
+// TILES-COUNT-1: linalg.generic
+// TILES-NOT: linalg.generic
+// TILES: return
+func.func @recurrence(%x: tensor<?x?x8xf32, #L>, %a: tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L> {
+  %y = ragged.recurrence %x, %a {dim = 1} : (tensor<?x?x8xf32, #L>, tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L>
+  return %y : tensor<?x?x8xf32, #L>
+}

@@ -1,19 +1,21 @@
-"""The rules of `ragged.scan`: the transpose of running sums are those from the other end, short floats added
-as float32. Of other kinds what they mean is differentiated in their place."""
+"""The rules of `ragged.scan` and `ragged.recurrence`: the transpose of running sums are those from the other end, short
+floats added as float32, and so it is for recurrences as functions of their terms. Of scans of other kinds what they
+mean is differentiated in their place."""
 
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.ops.attention import wide
-from ragged_dialect.ops.making import ScanOp
+from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import linearizes, transposes
 from ragged_dialect.passes.differentiate.values import converted
 from ragged_dialect.passes.differentiate.views import fitted
 from ragged_dialect.passes.ragged_decompose_scans import decomposed
 from ragged_dialect.traits import has_unit
+from ragged_dialect.types import shape_of
 
 
 @linearizes(ScanOp)
@@ -34,4 +36,31 @@ def _scan(ctx: Tangents, op: ScanOp) -> ir.Value | None:
 def _transpose(back: Cotangents, op: ScanOp, given: ir.Value) -> None:
     terms = converted(given, wide(given.type.element_type))
     made = builders.scan(terms, op.dim.value, "sum", not has_unit(op, "reverse"))
+    back.add(op.x, fitted(converted(made, given.type), back.like(op.x)))
+
+
+@linearizes(RecurrenceOp)
+def _recurrence(ctx: Tangents, op: RecurrenceOp) -> ir.Value | None:
+    """A recurrence of the tangents of terms, and of those of factors times what there was before."""
+    terms, factors = ctx.of(op.x), ctx.of(op.factors)
+    if factors is not None:
+        of_factors = arith.mulf(fitted(factors, op.res), op.res)
+        terms = of_factors if terms is None else arith.addf(fitted(terms, op.res), of_factors)
+    if terms is None:
+        return None
+    made = builders.recurrence(fitted(terms, op.res), _like(op.factors, op), op.dim.value, has_unit(op, "reverse"))
+    return shapes.cast(made, op.res.type)
+
+
+def _like(factors: ir.Value, op: RecurrenceOp) -> ir.Value:
+    """Factors with the layout of the result."""
+    return factors if shape_of(factors.type).layout == shape_of(op.res.type).layout else builders.compact(factors)
+
+
+@transposes(RecurrenceOp)
+def _transpose_recurrence(back: Cotangents, op: RecurrenceOp, given: ir.Value) -> None:
+    assert not back.is_linear(op.factors)
+    element = wide(given.type.element_type)
+    terms, factors = (converted(x, element) for x in (given, _like(op.factors, op)))
+    made = builders.recurrence(terms, factors, op.dim.value, not has_unit(op, "reverse"))
     back.add(op.x, fitted(converted(made, given.type), back.like(op.x)))

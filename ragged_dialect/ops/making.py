@@ -323,6 +323,53 @@ class ScanOp(RaggedOp, name="scan", traits=[Pure]):
         _check_kind(self)
 
 
+class RecurrenceOp(RaggedOp, name="recurrence", traits=[Pure]):
+    """What a linear recurrence has come to before each element along an innermost ragged dim, a tile or a dense dim: 0
+    before the first one, and behind one its factor times what was before it plus its term. With `reverse` it comes
+    from the other end. Its transpose, as a function of the terms, is the same with the other direction.
+
+    ```mlir
+    %1 = ragged.recurrence %terms, %factors {dim = 1}
+         : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>, tensor<3x?x8xf32, #ragged.layout<"dr|d">>)
+         -> tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+    ```
+    """
+
+    apart = "dim"
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    factors: Operand[Tensor]
+    dim: IntegerAttr
+    reduces = True
+    optional = ("reverse",)
+
+    same_lengths = True
+
+    @staticmethod
+    def infer(x: RaggedShape, factors: RaggedShape, *, dim: int) -> RaggedShape:
+        pairs = zip(x.shape, factors.shape, strict=False)
+        if x.layout != factors.layout or any(None not in pair and pair[0] != pair[1] for pair in pairs):
+            raise LayoutError(f"expected factors of shape {x}, got {factors}")
+        return ScanOp.infer(x, dim=dim)
+
+    def check_operands(self) -> None:
+        tensor_shape(self.x), tensor_shape(self.factors)
+        element, other = (x.type.element_type for x in (self.x, self.factors))
+        if not isinstance(element, ir.FloatType):
+            raise LayoutError(f"expected elements of floats, got {element}")
+        if other != element:
+            raise LayoutError(f"expected factors of {element}, got {other}")
+
+    def checks(self, ask: Checker[Q]) -> None:
+        shape = tensor_shape(self.x)
+        for dim, letter in enumerate(shape.layout.letters):
+            if letter in RAGGED:
+                first = shape.layout.dims(shape.layout.locate(dim)[0])[0]
+                ask.conform(self.x, self.factors, [(k, k) for k in range(first, dim + 1)])
+            elif None in (shape.shape[dim], tensor_shape(self.factors).shape[dim]):
+                ask.equal(dim, ask.extent(self.factors, dim), ask.extent(self.x, dim))
+
+
 def _check_kind(op: RaggedOp) -> None:
     kind = string_attr(op, "kind")
     if kind not in KINDS:

@@ -204,6 +204,19 @@ def scan(x: Value, dim: int, kind: str, reverse: bool) -> Value:
     return RaggedValue.make(values, done.axes)
 
 
+def recurrence(x: Value, factors: Value, dim: int, reverse: bool) -> Value:
+    """`ragged.recurrence`: what there is before each element, or behind it."""
+    done, by = RaggedValue.of(x).compact(), RaggedValue.of(factors).compact()
+    values = np.zeros_like(done.values)
+    before: dict[tuple[int, ...], Data] = {}
+    indices = list(done.indices())
+    for index in reversed(indices) if reverse else indices:
+        rest, at = (*index[:dim], *index[dim + 1 :]), done.position(index)
+        values[at] = before.get(rest, 0)
+        before[rest] = by.values[by.position(index)] * values[at] + done.values[at]
+    return RaggedValue.make(values, done.axes)
+
+
 def row_ids(x: RaggedValue, dim: int) -> list[int]:
     """`ragged.row_ids`: for every element of a level the number of its component."""
     axis, place = x.locate(dim)

@@ -142,6 +142,12 @@ def _scan(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x: making.scan(x, dim, kind, reverse))
 
 
+@handler("ragged.recurrence")
+def _recurrence(program: Program, op: ir.Operation) -> Run:
+    dim, reverse = int_attr(op, "dim"), has_unit(op, "reverse")
+    return pure(lambda x, factors: making.recurrence(x, factors, dim, reverse))
+
+
 @handler("ragged.assume", "ragged.guard")
 def _same(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x: x)

@@ -190,6 +190,8 @@ def making_cells(shape: RaggedShape) -> Iterator[Entry]:
     for dim in range(shape.rank):
         yield "ragged.scan sum", f"dim {dim}", _scan(dim, 'kind = "sum"')
     yield "ragged.scan max", "last ragged dim, backwards", _scan(_last_ragged(shape), 'kind = "max", reverse')
+    for dim in range(shape.rank):
+        yield "ragged.recurrence", f"dim {dim}", _recurrence(dim)
     for level in range(shape.rank):
         facts = f"level = {level}, divisible_by = 1, min = 0, max = 99"
         yield "ragged.assume", f"level {level}", _unary("assume", facts, lambda s: s)
@@ -262,6 +264,15 @@ def _reduce_across(dim: int, kind: str) -> Build:
 
 def _scan(dim: int, attributes: str) -> Build:
     return _unary("scan", f"dim = {dim}, {attributes}", lambda s: s.contiguous())
+
+
+def _recurrence(dim: int) -> Build:
+    def build(b: Builder) -> None:
+        b.exact = False
+        shape = attempt(b.shape.contiguous, b.shape)
+        b.give(b.op("ragged.recurrence", [b.x, b.like()], f"dim = {dim}", shape))
+
+    return build
 
 
 def _assert_conform(dim: int) -> Build:

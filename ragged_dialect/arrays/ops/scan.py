@@ -8,9 +8,9 @@ from ragged_dialect import builders
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.group import grouped
-from ragged_dialect.arrays.ops.elementwise import astype
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, resolve, where
 from ragged_dialect.arrays.ops.reduce import source
-from ragged_dialect.arrays.ops.statistics import accumulator, wide
+from ragged_dialect.arrays.ops.statistics import accumulator, float_dtype, wide
 from ragged_dialect.arrays.tracing.elements import BOOL
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -48,6 +48,39 @@ def cumsum(x: Tensor, *, axis: int) -> Tensor:
 def cumprod(x: Tensor, *, axis: int) -> Tensor:
     """Products of the elements up to each one along a dim."""
     return accumulate(x, ufunc="multiply", axis=axis)
+
+
+@operation("linear_recurrence")
+def linear_recurrence(
+    x: Tensor, factors: Tensor, initial: Tensor | None = None, *, axis: int = 1, reverse: bool = False
+) -> Tensor:
+    """h[t] = factors[t] * h[t - 1] + x[t] along a dim of each component: h[-1] is `initial`, 0 by default. With
+    `reverse` h[t] = factors[t] * h[t + 1] + x[t], from the end on. All three broadcast, `initial` with an extent of 1
+    along the dim.
+
+    Discounted sums, moving averages and state-space models are such. Elements are combined in order, by a loop for each
+    component on a CPU, and by a thread for each component and feature on a GPU. The dtype is that of products, a float;
+    short ones are computed in float32. Gradients are recurrences too.
+
+    ```python
+    returns = rg.linear_recurrence(rewards, 0.99, reverse=True)
+    smooth = rg.linear_recurrence(0.1 * x, 0.9, initial=first[:, None])
+    ```
+
+    LayoutError where the dim is not an innermost one; RuntimeCheckError for lengths and extents that differ."""
+    dtype = float_dtype(resolve("multiply", [factors, x])[1][0])
+    inner, always = wide(dtype), x.trace.constant(True, BOOL)
+    x, factors = (astype(v, dtype=inner) for v in (source(x), factors))
+    x, factors = where(always, x, factors), where(always, factors, x)  # of one structure
+    dim = dim_of(x, axis)
+    if initial is not None:
+        ones = where(always, x.trace.constant(1.0, inner), x)
+        place = Tensor(x.trace, builders.scan(ones.value, dim, "sum", reverse), inner, x.axes)
+        started = UFUNCS["add"](x, UFUNCS["multiply"](factors, astype(initial, dtype=inner)))
+        x = where(UFUNCS["equal"](place, 1), started, x)
+    before = Tensor(x.trace, builders.recurrence(x.value, factors.value, dim, reverse), inner, x.axes)
+    made = UFUNCS["add"](UFUNCS["multiply"](factors, before), x)
+    return made if made.dtype == dtype else astype(made, dtype=dtype)
 
 
 def _scanned(x: Tensor, dim: int, ufunc: str) -> Tensor:
