@@ -353,7 +353,7 @@ class RecurrenceOp(RaggedOp, name="recurrence", traits=[Pure]):
         return ScanOp.infer(x, dim=dim)
 
     def check_operands(self) -> None:
-        tensor_shape(self.x), tensor_shape(self.factors)
+        _ = tensor_shape(self.x), tensor_shape(self.factors)
         element, other = (x.type.element_type for x in (self.x, self.factors))
         if not isinstance(element, ir.FloatType):
             raise LayoutError(f"expected elements of floats, got {element}")
