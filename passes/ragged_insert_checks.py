@@ -126,8 +126,8 @@ class RaggedInsertChecks(RaggedPass):
                     except LayoutError as error:
                         raise PassFailure(op, str(error)) from None
                 check_body(emit, op, self.dense)
-                if op.name in REGION_OPS:
-                    _check_score(emit, op, self.dense)
+                if self.dense and op.name in REGION_OPS:
+                    _check_score(emit, op)
             if moves and emit.taken and not inserts:
                 _hold_back(op)
             if op.name.startswith("linalg.") or op.name in REGION_OPS:
@@ -175,8 +175,8 @@ def check_body(emit: Emitter, op: ir.Operation, dense: bool, before: ir.Operatio
                 _check_indices(emit, op, found)
 
 
-def _check_score(emit: Emitter, op: ir.Operation, dense: bool) -> None:
-    """The same in front of an op of attention, of its score: over all pairs of queries and keys."""
+def _check_score(emit: Emitter, op: ir.Operation) -> None:
+    """Check the indices of the score of an op of attention in front of it: over all pairs of queries and keys."""
     known = view_of(op, Attention)
     block = known.scored
     if block is None or not any(inner.operation.name == "tensor.extract" for inner in block.operations):
@@ -199,7 +199,7 @@ def _check_score(emit: Emitter, op: ir.Operation, dense: bool) -> None:
             return inlined(block, [given[0], *(loop_index(loop) for loop in (0, 3, 1, 2))])[:1]
 
         made = generic([pairs], [pairs], maps, ["parallel"] * 4, body)
-        check_body(emit, made, dense, op)
+        check_body(emit, made, True, op)
     made.erase()
 
 

@@ -72,11 +72,12 @@ def _raise(ops: list[ir.Operation], loose: set[ir.Operation]) -> None:
 
 
 def _makers(op: ir.Operation, loose: set[ir.Operation]) -> Iterator[ir.Operation]:
-    """The ops, but for loose ones, that make what an op needs: those of its loose ones. Waits are among them."""
+    """The ops, but for loose ones, that make what an op needs, in its regions too: those of its loose ones. Waits are
+    among them."""
     seen = {op}
     stack = [op]
     while stack:
-        for value in stack.pop().operands:
+        for value in _read(stack.pop()):
             maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
             if maker is None or maker in seen:
                 continue
@@ -109,8 +110,13 @@ def _place_needed(anchor: ir.Operation, loose: set[ir.Operation]) -> None:
 
 def _needs(op: ir.Operation, loose: set[ir.Operation]) -> Iterator[ir.Operation]:
     """The loose ops that `op`, or an op nested in it, reads."""
+    for value in _read(op):
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and owner.operation in loose:
+            yield owner.operation
+
+
+def _read(op: ir.Operation) -> Iterator[ir.Value]:
+    """What an op reads, and what is in it."""
     for reader in (op, *walk(op)) if len(op.regions) else (op,):
-        for value in reader.operands:
-            owner = value.owner
-            if not isinstance(owner, ir.Block) and owner.operation in loose:
-                yield owner.operation
+        yield from reader.operands

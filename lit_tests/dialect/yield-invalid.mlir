@@ -82,6 +82,49 @@ func.func @loops(%q: !q) {
 
 // -----
 
+// One block.
+!q = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
+!l = tensor<3x?x2xf32, #ragged.layout<"dr|d">>
+func.func @blocks(%q: !q) {
+  // expected-error@+1 {{'ragged.attention' op expected a score of one block, got 2}}
+  %0:2 = ragged.attention %q, %q, %q ({
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    cf.br ^bb1
+  ^bb1:
+    ragged.yield %s : (f32) -> ()
+  }) {scale = 1.0} : (!q, !q, !q) -> (!q, !l)
+  return
+}
+
+// -----
+
+// It has an end, which is its own.
+!q = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
+!l = tensor<3x?x2xf32, #ragged.layout<"dr|d">>
+func.func @nothing(%q: !q) {
+  // expected-error@+1 {{'ragged.attention' op expected a score that ends in 'ragged.yield', got nothing}}
+  %0:2 = ragged.attention %q, %q, %q ({
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+  }) {scale = 1.0} : (!q, !q, !q) -> (!q, !l)
+  return
+}
+
+// -----
+
+!q = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
+!l = tensor<3x?x2xf32, #ragged.layout<"dr|d">>
+func.func @other(%q: !q) -> f32 {
+  // expected-error@+1 {{'ragged.attention' op expected a score that ends in 'ragged.yield', got 'func.return'}}
+  %0:2 = ragged.attention %q, %q, %q ({
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    return %s : f32
+  }) {scale = 1.0} : (!q, !q, !q) -> (!q, !l)
+  %x = arith.constant 0.0 : f32
+  return %x : f32
+}
+
+// -----
+
 // A ragged table is read by its values.
 !q = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
 !l = tensor<3x?x2xf32, #ragged.layout<"dr|d">>

@@ -86,6 +86,8 @@ class _Rows:
     @staticmethod
     def of(nest: Nest, extract: ir.Operation, like: ir.Value) -> _Rows | None:
         """The rows that an op of the body takes of a dense tensor, None where it takes anything else."""
+        if len(extract.operands) == 1:
+            return None
         row, *features = list(extract.operands)[1:]
         rank, out = len(nest.kinds), nest.outs[0]
         loops = rank - len(features)

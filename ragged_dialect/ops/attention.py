@@ -175,14 +175,21 @@ class Attention(RaggedOp):
             raise LayoutError("expected no 'softcap' beside a score of its own, got both")
         element, index = wide(self.q.type.element_type), ir.IndexType.get()
         wanted, found = [element, *[index] * 4], [x.type for x in block.arguments]
-        if len(list(self.operation.regions[0].blocks)) != 1 or found != wanted:
+        count = len(list(self.operation.regions[0].blocks))
+        if count != 1:
+            raise LayoutError(f"expected a score of one block, got {count}")
+        if found != wanted:
             raise LayoutError(f"expected a score of one block of ({_listed(wanted)}), got ({_listed(found)})")
-        *ops, last = (op.operation for op in block.operations)
+        ops = [op.operation for op in block.operations]
+        last = ops.pop() if ops else None
+        if last is None or last.name != YieldOp.OPERATION_NAME:
+            name = "nothing" if last is None else f"'{last.name}'"
+            raise LayoutError(f"expected a score that ends in '{YieldOp.OPERATION_NAME}', got {name}")
         for op in (inner for outer in ops for inner in ops_in(outer)):
             if op.name not in SCORE_OPS and not op.name.startswith(("arith.", "math.")):
                 raise LayoutError(f"expected a score of numbers and of elements of tensors, got '{op.name}'")
         wanted, found = [element] * (1 + self.slopes), [x.type for x in last.operands]
-        if last.name != YieldOp.OPERATION_NAME or found != wanted:
+        if found != wanted:
             raise LayoutError(f"expected a score that yields ({_listed(wanted)}), got ({_listed(found)})")
         for x in self.captured:
             if isinstance(x.type, ir.RankedTensorType) and x.type.encoding is not None:

@@ -21,10 +21,12 @@ from ragged_dialect.arrays.ops.statistics import float_dtype, wide
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis
+from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.leaves import dense_leaf, is_dense
 from ragged_dialect.arrays.tracing.loops import empty
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
+from ragged_dialect.arrays.tracing.trace import traced
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes
@@ -195,7 +197,9 @@ def attention(
         mask = dense_leaf(mask, frozenset({rank - 1, rank - 2, *((0,) if rank == 4 else ())}))
     if score is not None and not callable(score):
         raise ArgumentError(f"attention: expected a function as score, got {type(score).__name__}")
-    function = None if score is None else Static.of_function("attention", score)
+    function, trace = None if score is None else Static.of_function("attention", score), traced()
+    if function is not None and trace is not None:
+        q = as_tensor(trace, q)  # the function may read what is traced
     return _attention(
         q, k, v, mask, causal=causal, scale=scale, window=window, softcap=softcap, score=function, return_lse=return_lse
     )

@@ -52,16 +52,22 @@ class Range(NamedTuple):
         return self.low is not None and isinstance(self.low.value, int) and self.low.value >= 0
 
     @property
+    def bits(self) -> int:
+        """How many bits its numbers have at most, with their signs: more than there are where that is not known."""
+        return max((2 * _BITS if bound is None else bound.bits for bound in self), default=0)
+
+    @property
     def is_false(self) -> bool:
         """Whether it is 0 alone: of a boolean, that it does not hold."""
         return self == FALSE
 
-    def indexed(self, extent: Range) -> Range:
-        """That of an index which counts from the end where it is below 0. It is inside of the extent where the ends of
-        the result are."""
-        below = add(self, extent).low
-        zero = Bound.of(0)
-        return Range(_both(build.minimum, below, zero), _both(build.maximum, self.high, zero))
+    def wrapped(self, more: Range) -> Range:
+        """That of a number to which something is added where it is below 0, as to an index that counts from the end."""
+        below, zero = add(self, more), Bound.of(0)
+        if below == UNKNOWN or self.is_positive:
+            return self if self.is_positive else UNKNOWN
+        last = subtract(more, Range.of(1, 1)).high
+        return Range(_both(build.minimum, below.low, zero), _both(build.maximum, self.high, last))
 
 
 UNKNOWN = Range(None, None)
@@ -115,25 +121,25 @@ def multiply(a: Range, b: Range) -> Range:
     return _whole(low, high)
 
 
-def _divisor(a: Range, b: Range) -> int | None:
-    """What numbers that are not below 0 are divided by, if that is known and above 0."""
-    known = b.low is not None and b.low == b.high and a.is_positive
-    return b.low.value if known and b.low is not None and isinstance(b.low.value, int) and b.low.value > 0 else None
+def _positive(x: Range) -> int | None:
+    """The one number that a range has, if that is known and above 0."""
+    number = x.low.value if x.low is not None and x.low == x.high else None
+    return number if isinstance(number, int) and number > 0 else None
 
 
 def divide(a: Range, b: Range) -> Range:
     """That of a quotient."""
-    divisor = _divisor(a, b)
-    if divisor is None:
+    divisor = _positive(b)
+    if divisor is None or not a.is_positive:
         return UNKNOWN
     high = None if a.high is None else Bound(build.divide(build.maximum(a.high.value, 0), divisor), a.high.bits)
     return Range(Bound.of(0), high)
 
 
 def remainder(a: Range, b: Range) -> Range:
-    """That of the rest of a division."""
-    divisor = _divisor(a, b)
-    return UNKNOWN if divisor is None else Range.of(0, divisor - 1)
+    """That of the rest of a division, which has the sign of what is divided."""
+    divisor = _positive(b)
+    return UNKNOWN if divisor is None else Range.of(0 if a.is_positive else 1 - divisor, divisor - 1)
 
 
 def larger(a: Range, b: Range) -> Range:

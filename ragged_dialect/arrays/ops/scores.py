@@ -23,7 +23,7 @@ from ragged_dialect.errors import ArgumentError
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import bit_width, constant_int, made_by
+from ragged_dialect.ir.match import bit_width, constant_int, definer, made_by
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.types import dense_type
 
@@ -100,7 +100,7 @@ class TracedScore:
         block = op.regions[0].blocks[0]
         *ops, last = (inner.operation for inner in block.operations)
         self._ranges.update(zip(block.arguments, map(self._range, op.operands), strict=True))
-        for inner in ops:
+        for inner in (op for op in ops if op.name != "arith.constant"):
             self._ranges[inner.results[0]] = self._made_range(inner)
         return self._range(last.operands[0])
 
@@ -109,7 +109,8 @@ class TracedScore:
         found = self._range(at)
         kind, name, level = (op.attributes[key].value for key in ("kind", "op", "level"))
         if kind not in ("position", "index") or any(extent in made.results for made in self._ops):
-            self._refuse(op)
+            wanted = "expected a score that indexes the first dims of dense arrays, one after the other"
+            raise ArgumentError(f"{self._trace.op}: {wanted}, got other indices")
         if found.low is None or found.high is None:
             text = f"{self._trace.op}: expected an index with known bounds in a score, got one without (use rg.clip)"
             raise ArgumentError(text)
@@ -121,7 +122,7 @@ class TracedScore:
                 builders.assert_valid([inside, below], kind, name, level)
 
     def _range(self, x: ir.Value) -> Range:
-        if x not in self._ranges:
+        if x not in self._ranges:  # which has what stands for numbers of scores: constants themselves
             self._ranges[x] = self._range_around(x)
         return self._ranges[x]
 
@@ -133,10 +134,10 @@ class TracedScore:
         compared = made_by(x, "arith.cmpi")  # of constants, as divisors are
         if compared is not None:
             return self._made_range(compared)
-        element = x.type.element_type if isinstance(x.type, ir.RankedTensorType) else x.type
-        if not _is_wide(element) or (x.type != element and x.type.rank):
+        is_number = not isinstance(x.type, ir.RankedTensorType) or not x.type.rank
+        if _width(x) != _WIDE or not is_number:
             return UNKNOWN
-        known = build.to_index(x if x.type == element else tensor.extract(x, []))
+        known = build.to_index(tensor.extract(x, []) if isinstance(x.type, ir.RankedTensorType) else x)
         if made_by(x, "tensor.dim") is None:  # others are checked to have as few bits
             most = 2 ** (EXTENT_BITS - 1)
             inside = [build.value(build.add(known, most)), build.value(2 * most)]
@@ -148,25 +149,41 @@ class TracedScore:
         if op.name == "arith.select":
             return of[2] if of[0].is_false else self._chosen(op, of)
         if op.name == "arith.cmpi":
-            is_less = arith.CmpIPredicate(op.attributes["predicate"].value) == arith.CmpIPredicate.slt
-            return FALSE if is_less and of[0].is_positive and of[1].is_false else UNKNOWN
-        kinds = [x.type.element_type if isinstance(x.type, ir.RankedTensorType) else x.type for x in op.results]
-        is_chosen = op.name in ("arith.maxsi", "arith.minsi")
-        if not is_chosen and not all(_is_wide(kind) or kind == ir.IntegerType.get_signless(1) for kind in kinds):
-            return UNKNOWN  # shorter integers wrap around
+            return FALSE if _compares(op, "slt") and of[0].is_positive and of[1].is_false else UNKNOWN
         if op.name in _CASTS and len(of) == 1:
-            return of[0]
+            return of[0] if _width(op.results[0]) >= _width(op.operands[0]) else UNKNOWN
+        if op.name not in _OF_ALL_WIDTHS and not all(_width(x) in (1, _WIDE) for x in op.results):
+            return UNKNOWN  # shorter integers wrap around
         if op.name == "math.absi":
             return magnitude(of[0])
         return ARITHMETIC[op.name](*of) if op.name in ARITHMETIC else UNKNOWN
 
     def _chosen(self, op: ir.Operation, of: list[Range]) -> Range:
-        """That of a choice; of an index that counts from the end where it is below 0, as an index that does."""
+        """That of a choice; of what is added to where it is below 0 as such."""
         added, x = made_by(op.operands[1], "arith.addi"), op.operands[2]
-        is_index = added is not None and added.operands[0] == x and _is_below_zero(op.operands[0], x)
-        if added is None or not is_index:
+        if added is None or x != added.operands[0] or not self._is_below_zero(op.operands[0], x):
             return of[1].either(of[2])
-        return of[2].indexed(self._range(added.operands[1]))
+        made = of[2].wrapped(self._range(added.operands[1]))
+        return made if made.bits < bit_width(x.type) else UNKNOWN
+
+    def _is_below_zero(self, condition: ir.Value, x: ir.Value) -> bool:
+        """Whether a condition is that a number is below 0, as remainders of Python ask it too."""
+        op = definer(condition)
+        if op.name == "arith.cmpi":
+            return op.operands[0] == x and constant_int(op.operands[1]) == 0 and _compares(op, "slt")
+        sides = [(op.operands[k], op.operands[1 - k]) for k in range(2)] if len(op.operands) == 2 else []
+        if op.name == "arith.xori":
+            return any(self._is_below_zero(a, x) and self._range(b).is_false for a, b in sides)
+        if op.name == "arith.andi":
+            return any(self._is_below_zero(a, x) and self._is_unequal_to_zero(b, x) for a, b in sides)
+        return False
+
+    def _is_unequal_to_zero(self, condition: ir.Value, x: ir.Value) -> bool:
+        """Whether a condition is that a number, or a constant that is not 0, is not 0."""
+        op = made_by(condition, "arith.cmpi")
+        if op is None or not _compares(op, "ne") or constant_int(op.operands[1]) != 0:
+            return False
+        return op.operands[0] == x or constant_int(op.operands[0]) not in (None, 0)
 
     def _refuse(self, op: ir.Operation) -> None:
         wanted = "functions of numbers and elements of dense arrays"
@@ -221,13 +238,21 @@ class TracedScore:
         return known[x] if x in known else tensor.extract(x, [])
 
 
+_OF_ALL_WIDTHS = ("arith.maxsi", "arith.minsi", "arith.remsi")
+"""What does not wrap around."""
+
 _CASTS = ("arith.index_cast", "arith.extsi", "tensor.from_elements", "tensor.extract")
 """What keeps a number, where its result is as wide; of elements of tables nothing is known."""
 
 
-def _is_wide(kind: ir.Type) -> bool:
-    """Whether a type is that of integers that have room for bounds."""
-    return isinstance(kind, (ir.IntegerType, ir.IndexType)) and bit_width(kind) == bit_width(build.index_type())
+_WIDE = 64
+"""Bits of the integers that bounds are computed of, and of indices."""
+
+
+def _width(x: ir.Value) -> int:
+    """Bits of a number, or of the elements of a tensor; 0 of what is no integer."""
+    element = x.type.element_type if isinstance(x.type, ir.RankedTensorType) else x.type
+    return bit_width(element) if isinstance(element, (ir.IntegerType, ir.IndexType)) else 0
 
 
 def _last(extent: Mixed) -> Bound:
@@ -235,9 +260,6 @@ def _last(extent: Mixed) -> Bound:
     return Bound.of(extent - 1) if isinstance(extent, int) else Bound(build.sub(extent, 1), EXTENT_BITS)
 
 
-def _is_below_zero(condition: ir.Value, x: ir.Value) -> bool:
-    """Whether a condition is that a number is below 0."""
-    op = made_by(condition, "arith.cmpi")
-    if op is None or op.operands[0] != x or constant_int(op.operands[1]) != 0:
-        return False
-    return arith.CmpIPredicate(op.attributes["predicate"].value) == arith.CmpIPredicate.slt
+def _compares(op: ir.Operation, predicate: str) -> bool:
+    """Whether a comparison is of a kind."""
+    return arith.CmpIPredicate(op.attributes["predicate"].value) == getattr(arith.CmpIPredicate, predicate)

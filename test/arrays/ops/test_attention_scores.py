@@ -17,6 +17,7 @@ KEYS = (2, 4, 33, 3, 70)
 HEADS = 4
 TABLE = np.random.default_rng(0).standard_normal((HEADS, 21)).astype(np.float32)
 SLOPES = np.array([0.5, 0.25, 2, 1], np.float32)
+BUCKETS = np.array([0, 9, 1, -7, 2, 3, 1, 0, -1], np.int32)
 
 Score = Callable[..., Any]
 
@@ -64,6 +65,12 @@ def halves(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
     return np.maximum(s, i // 2 - j)
 
 
+def bucketed(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
+    """By remainders of what may be below 0, by a table of integers, and by the score itself."""
+    at = rg.clip(rg.take(BUCKETS, (i - j) % 9), -4, 3)
+    return s + rg.take(SLOPES, at) + rg.take(SLOPES, rg.clip((s * 2).astype(np.int32), 0, 3))
+
+
 def numbers(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
     return (i * j) % 5 + h - b
 
@@ -73,6 +80,9 @@ OF_NUMPY: dict[Score, Score] = {
     hidden: lambda s, b, h, i, j: np.where(abs(i - j) % 3 == 1, -np.inf, np.tanh(s) * 2),
     clipped: lambda s, b, h, i, j: s + TABLE[h, np.clip(i - j, -10, 10) + 10] * 2.0 + b,
     halves: lambda s, b, h, i, j: np.maximum(s, i // 2 - j),
+    bucketed: lambda s, b, h, i, j: (
+        s + SLOPES[np.clip(BUCKETS[(i - j) % 9], -4, 3)] + SLOPES[np.clip((s * 2).astype(np.int32), 0, 3)]
+    ),
     numbers: lambda s, b, h, i, j: (i * j) % 5 + h - b,
 }
 """Scores, and the same of NumPy's arrays."""
@@ -157,6 +167,33 @@ def test_a_function_is_compiled_once_and_reads_what_is_traced() -> None:
         assert_components(both(*arrays, slopes), wanted)
 
 
+def test_only_what_a_score_reads_is_traced() -> None:
+    arrays = given()
+    found = rg.jit(lambda t: rg.attention(*arrays, score=lambda s, b, h, i, j: s - t[h] * (i - j)))(SLOPES)
+    assert_components(found, expected(arrays, OF_NUMPY[linear]))
+
+
+def test_what_is_computed_is_there_before_it_is_read() -> None:
+    """A mask that the program computes, and checks of what the result is multiplied with."""
+    q, k, v = given()
+    bias = np.random.default_rng(1).standard_normal((40, 70)).astype(np.float32)
+    other = rg.from_lengths(np.ones((q.total, 1, 1), np.float32) * 2, q.lengths)
+    function = rg.jit(lambda q, k, v, m, w: rg.attention(q, k, v, mask=m * 2) * w)
+    wanted = expected([q, k, v], lambda s, b, h, i, j: s + 2 * bias[: len(s), : s.shape[1]])
+    assert_components(function(q, k, v, bias, other), [2 * x for x in wanted])
+
+
+def test_gradient_of_a_number_that_a_score_reads() -> None:
+    q, k, v = (x.astype(np.float64) for x in given())
+
+    def loss(q: Any, k: Any, v: Any, by: Any) -> Any:
+        return (rg.attention(q, k, v, score=lambda s, *_: s * by) ** 2).sum()
+
+    found = rg.jit(rg.grad(loss, argnums=3))(q, k, v, np.array(1.25))
+    up, down = (float(loss(q, k, v, 1.25 + step)) for step in (1e-5, -1e-5))
+    np.testing.assert_allclose(found, (up - down) / 2e-5, rtol=1e-6)
+
+
 def moved(x: Any, by: Any, step: float) -> Any:
     """An argument a step further, in float64."""
     if isinstance(x, rg.RaggedArray):
@@ -203,6 +240,13 @@ def test_on_a_gpu(target: str) -> None:
         np.testing.assert_allclose(made.astype(np.float64), of, rtol=4e-3, atol=4e-3)
 
 
+def narrow(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
+    """Of integers of 8 bits 100 + 100 is -56."""
+    zero, most = np.array(0, np.int8), np.array(100, np.int8)
+    found = np.minimum(np.maximum(rg.take(np.full(70, 100, np.int8), j), zero), most)
+    return s + rg.take(SLOPES, np.minimum(found + most, zero))
+
+
 def call(score: Any, **options: Any) -> Callable[..., Any]:
     return lambda *arrays: rg.attention(*arrays, score=score, **options)
 
@@ -226,7 +270,17 @@ REFUSED: list[Refusal] = [
     (call(lambda s, b, h, i, j: s + rg.take(SLOPES, i + np.int64(2**62))), IndexError,
      "attention: level 0: expected index in [0, 2199023255552), got 461168711793"),
     (lambda q, k, v: rg.attention(q, k, v, score=lambda s, b, h, i, j: s + q[b][i][h].sum()), TypeError,
-     "attention: expected a score of functions of numbers and elements of dense arrays, got 'ragged."),
+     "attention: expected a score that indexes the first dims of dense arrays, one after the other, got other indices"),
+    (call(lambda s, b, h, i, j: s + rg.take(rg.take(TABLE, i % 21, axis=1), h)), TypeError,
+     "attention: expected a score that indexes the first dims of dense arrays, one after the other, got other indices"),
+    (call(lambda s, b, h, i, j: rg.softmax(rg.take(TABLE, h), axis=0)[0] + s), TypeError,
+     "attention: expected a score of functions of numbers and elements of dense arrays, got 'linalg."),
+    (call(lambda s, b, h, i, j: s + rg.take(SLOPES, np.where(j >= 0, j + 2, j))), IndexError,
+     "take: level 0: expected index in [-4, 4), got 71"),
+    (call(lambda s, b, h, i, j: s + rg.take(SLOPES, np.where(j - 4 < 0, (j - 4) + 10**12, j - 4))), IndexError,
+     "take: level 0: expected index in [-4, 4), got 1000000000065"),
+    (call(lambda s, b, h, i, j: s + rg.take(SLOPES, i * i * 2**56)), TypeError, "expected an index with known bounds"),
+    (call(narrow), TypeError, "expected an index with known bounds"),
 ]  # fmt: skip
 
 
