@@ -19,12 +19,12 @@ from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, element_type
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import bit_width, constant_int, definer, made_by
-from ragged_dialect.ir.walk import captures
+from ragged_dialect.ir.match import bit_width, constant_int, defining_op, made_by
+from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.types import dense_type
 
 ScoreFunction = Callable[..., ArrayLike]
@@ -40,7 +40,7 @@ class TracedScore:
     """A function of a user. `dtype` is that of scores, `extents` what component, head, query and key are below."""
 
     def __init__(self, function: ScoreFunction, trace: Trace, dtype: DType, extents: Sequence[Mixed]) -> None:
-        self._trace, self._dtype = trace, dtype
+        self._trace, self._op, self._dtype = trace, trace.op, dtype
         self._is_empty = any(isinstance(n, int) and n < 1 for n in extents)
         self._empty = [build.less(n, 1) for n in extents if not isinstance(n, int)]
         block = ir.InsertionPoint.current.block
@@ -168,7 +168,9 @@ class TracedScore:
 
     def _is_below_zero(self, condition: ir.Value, x: ir.Value) -> bool:
         """Whether a condition is that a number is below 0, as remainders of Python ask it too."""
-        op = definer(condition)
+        op = defining_op(condition)
+        if op is None:
+            return False
         if op.name == "arith.cmpi":
             return op.operands[0] == x and constant_int(op.operands[1]) == 0 and _compares(op, "slt")
         sides = [(op.operands[k], op.operands[1 - k]) for k in range(2)] if len(op.operands) == 2 else []
@@ -192,15 +194,28 @@ class TracedScore:
     # The region -----------------------------------------------------------------------------------------
 
     def __call__(self, score: ir.Value, numbers: Sequence[ir.Value]) -> ir.Value:
-        """What the function makes of others, at the insertion point; its own ops go."""
+        """What the function makes of others, at the insertion point; its own ops go once all is traced."""
         known: ValueMap = dict(zip(self._given, [score, *numbers], strict=True))
         views: _VIEWED = {}
         for op in self._ops:
             self._make(op, known, views)
         result = known.get(self._result, self._result)
+        for op in [op for op in self._ops if not op.results]:
+            self._ops.remove(op)
+            op.erase()
+        self._trace.ending.append(self._end)
+        return result
+
+    def _end(self) -> None:
+        """Erase what the function made of the numbers that stand for others. TraceError where somebody has kept some
+        of that."""
+        inside = {inner for op in self._ops for inner in ops_in(op)}
+        for op in self._ops:
+            if any(use.owner.operation not in inside for x in op.results for use in x.uses):
+                text = f"{self._op}: expected what a score is made of in its function, got it outside of that"
+                raise TraceError(text)
         for op in reversed(self._ops):
             op.erase()
-        return result
 
     def _make(self, op: ir.Operation, known: ValueMap, views: _VIEWED) -> None:
         """An op on scalars; `known` has those of numbers and of tensors of rank 0."""

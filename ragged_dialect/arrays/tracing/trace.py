@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -119,6 +119,8 @@ class Trace:
         self.reshaped: dict[ir.Value, ir.Value] = {}
         self.inserted: dict[ir.Value, tuple[Tensor, int]] = {}
         self._prefixes: dict[tuple[NestedAxis, int], NestedAxis] = {}
+        self.ending: list[Callable[[], None]] = []
+        """What is done once all is traced."""
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
             self.function = ir.Operation.create(
@@ -351,6 +353,8 @@ class Trace:
         dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
         leaves those which depend on data. LayoutError for an operation whose loops the dialect does not have."""
         ir.Operation.create("func.return", operands=list(results))
+        for end in self.ending:
+            end()
         for old, new in self.unified().items():
             old.replace_all_uses_with(new)
         inputs = [argument.type for argument in self.block.arguments]

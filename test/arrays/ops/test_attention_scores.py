@@ -194,6 +194,22 @@ def test_gradient_of_a_number_that_a_score_reads() -> None:
     np.testing.assert_allclose(found, (up - down) / 2e-5, rtol=1e-6)
 
 
+def test_what_a_score_is_made_of_stays_in_its_function() -> None:
+    kept: list[Any] = []
+
+    def score(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
+        kept[:] = [s, i, i - j, s * i, rg.take(SLOPES, h)]
+        return s * i
+
+    for number in range(5):
+        function = rg.jit(lambda q, k, v, number=number: rg.attention(q, k, v, score=score) * kept[number])
+        with pytest.raises(rg.TraceError, match="attention: expected what a score is made of in its function, got it"):
+            function(*given())
+        rg.attention(*given(), score=score)
+        with pytest.raises(rg.TraceError):
+            _ = kept[number] * 2
+
+
 def moved(x: Any, by: Any, step: float) -> Any:
     """An argument a step further, in float64."""
     if isinstance(x, rg.RaggedArray):
