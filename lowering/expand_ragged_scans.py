@@ -77,14 +77,20 @@ def expand_scans(module: ir.Operation, tile: int = 0) -> None:
 
 
 def _source(scan: ScanOp) -> ir.Value:
-    return scan.x if scan.x.type == scan.res.type else builders.compact(scan.x)
+    return _contiguous(scan.x, scan.res)
+
+
+def _contiguous(x: ir.Value, like: ir.Value) -> ir.Value:
+    """What has the type of a result: windows made contiguous."""
+    is_window = shape_of(x.type).layout != shape_of(like.type).layout
+    return shapes.cast(builders.compact(x) if is_window else x, like.type)
 
 
 def _recurred(op: ir.Operation) -> ir.Value:
     """What a recurrence computes, as a reduction that stores what it has before each element, at the insertion
     point."""
     known = view_of(op, RecurrenceOp)
-    x, factors = (v if v.type == known.res.type else builders.compact(v) for v in (known.x, known.factors))
+    x, factors = (_contiguous(v, known.res) for v in (known.x, known.factors))
     rank, dim, zero = len(x.type.shape), known.dim.value, build.constant(x.type.element_type, 0.0)
     start = shapes.fill(zero, empty_without(x, frozenset({dim})))
     whole = ir.AffineMap.get_identity(rank)

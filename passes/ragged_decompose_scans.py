@@ -54,7 +54,8 @@ def decomposed(op: ir.Operation) -> ir.Value:
     """What a scan computes, of other ops at the insertion point."""
     scan = view_of(op, ScanOp)
     dim, kind = scan.dim.value, scan.kind.value
-    x = scan.x if scan.x.type == scan.res.type else builders.compact(scan.x)
+    x = scan.x if shape_of(scan.x.type).layout == shape_of(scan.res.type).layout else builders.compact(scan.x)
+    x = shapes.cast(x, scan.res.type)
     end = _end(x, dim) if has_unit(op, "reverse") else None
 
     def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:

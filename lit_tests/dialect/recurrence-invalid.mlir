@@ -38,3 +38,12 @@ func.func @elements(%x: !x, %y: !y) {
   %0 = ragged.recurrence %x, %y {dim = 1} : (!x, !y) -> !x
   return
 }
+
+// -----
+
+!x = tensor<3x?xf32, #ragged.layout<"dr">>
+func.func @reverse(%x: !x) {
+  // expected-error@+1 {{'ragged.recurrence' op expected 'reverse' without a value, got true}}
+  %0 = ragged.recurrence %x, %x {dim = 1, reverse = true} : (!x, !x) -> !x
+  return
+}

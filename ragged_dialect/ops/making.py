@@ -321,6 +321,7 @@ class ScanOp(RaggedOp, name="scan", traits=[Pure]):
 
     def check_operands(self) -> None:
         _check_kind(self)
+        has_unit(self, "reverse")
 
 
 class RecurrenceOp(RaggedOp, name="recurrence", traits=[Pure]):
@@ -353,7 +354,7 @@ class RecurrenceOp(RaggedOp, name="recurrence", traits=[Pure]):
         return ScanOp.infer(x, dim=dim)
 
     def check_operands(self) -> None:
-        _ = tensor_shape(self.x), tensor_shape(self.factors)
+        _ = tensor_shape(self.x), tensor_shape(self.factors), has_unit(self, "reverse")
         element, other = (x.type.element_type for x in (self.x, self.factors))
         if not isinstance(element, ir.FloatType):
             raise LayoutError(f"expected elements of floats, got {element}")

@@ -53,9 +53,8 @@ def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
     items = _expanded(x, index if is_tuple(index) else (index,))
     traced = [k for k, item in enumerate(items) if type(item) is Tensor and not item.axes and item.dtype.kind == "i"]
-    if len(traced) > 1 and all(k in traced or is_integer(item) for k, item in enumerate(items[: traced[-1] + 1])):
-        x = functools.reduce(getitem, items[: traced[-1] + 1], x)  # numbers of a program, one after the other
-        return getitem(x, tuple(items[traced[-1] + 1 :]))
+    if len(traced) > 1:  # numbers of a program, one after the other
+        return _by_numbers(x, items, traced)
     pattern: list[Any] = []
     leaves: list[Any] = []
     for item in items:
@@ -77,6 +76,18 @@ def getitem(x: Any, index: object) -> Any:
             "(use them one by one)"
         )
     return _getitem(x, *leaves, pattern=tuple(pattern))
+
+
+def _by_numbers(x: Any, items: list[object], traced: list[int]) -> Any:
+    """`x[items]` where several are traced numbers: leading ones from the first on, as components have lengths of their
+    own, others from the last one on."""
+    end = traced[-1] + 1
+    if all(k in traced or is_integer(item) for k, item in enumerate(items[:end])):
+        return getitem(functools.reduce(getitem, items[:end], x), tuple(items[end:]))
+    for k in reversed(traced):
+        before = sum(item is not None for item in items[:k])
+        x = getitem(x, (*[slice(None)] * before, items[k]))
+    return getitem(x, tuple(item for k, item in enumerate(items) if k not in traced))
 
 
 def _is_vector(item: Any) -> bool:

@@ -67,20 +67,35 @@ def linear_recurrence(
     smooth = rg.linear_recurrence(0.1 * x, 0.9, initial=first[:, None])
     ```
 
-    LayoutError where the dim is not an innermost one; RuntimeCheckError for lengths and extents that differ."""
+    ArgumentError for an initial of more elements along the dim; LayoutError where that is not an innermost one;
+    RuntimeCheckError for lengths and extents that differ."""
     dtype = float_dtype(resolve("multiply", [factors, x])[1][0])
     inner, always = wide(dtype), x.trace.constant(True, BOOL)
     x, factors = (astype(v, dtype=inner) for v in (source(x), factors))
-    x, factors = where(always, x, factors), where(always, factors, x)  # of one structure
+    x = where(always, x, factors)  # all of one structure
     dim = dim_of(x, axis)
+    if initial is not None:
+        _check_initial(initial, x, dim)
+        initial = astype(initial, dtype=inner)
+        x = where(always, x, initial)
+    factors = where(always, factors, x)
     if initial is not None:
         ones = where(always, x.trace.constant(1.0, inner), x)
         place = Tensor(x.trace, builders.scan(ones.value, dim, "sum", reverse), inner, x.axes)
-        started = UFUNCS["add"](x, UFUNCS["multiply"](factors, astype(initial, dtype=inner)))
-        x = where(UFUNCS["equal"](place, 1), started, x)
+        first = UFUNCS["equal"](place, 1)
+        x = where(first, UFUNCS["add"](x, UFUNCS["multiply"](factors, initial)), x)
+        factors = where(first, x.trace.constant(0.0, inner), factors)  # what was before it is in it
     before = Tensor(x.trace, builders.recurrence(x.value, factors.value, dim, reverse), inner, x.axes)
     made = UFUNCS["add"](UFUNCS["multiply"](factors, before), x)
     return made if made.dtype == dtype else astype(made, dtype=dtype)
+
+
+def _check_initial(initial: Tensor, x: Tensor, dim: int) -> None:
+    """ArgumentError for more than one number along the dim."""
+    at = dim - (x.ndim - initial.ndim)
+    if at >= 0 and not (initial.layout.is_plain(at) and initial.shape[at] == 1):
+        extent = initial.shape[at] if initial.layout.is_plain(at) else "a ragged one"
+        raise ArgumentError(f"{x.trace.op}: expected an initial of extent 1 along dim {dim}, got {extent}")
 
 
 def _scanned(x: Tensor, dim: int, ufunc: str) -> Tensor:

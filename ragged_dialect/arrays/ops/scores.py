@@ -99,7 +99,9 @@ class TracedScore:
         """That of what a generic op makes of numbers."""
         block = op.regions[0].blocks[0]
         *ops, last = (inner.operation for inner in block.operations)
-        self._ranges.update(zip(block.arguments, map(self._range, op.operands), strict=True))
+        ins = list(op.operands)[: -len(op.results)]  # nothing is known of outs, which have no numbers yet
+        self._ranges.update(dict.fromkeys(block.arguments, UNKNOWN))
+        self._ranges.update(zip(block.arguments, map(self._range, ins), strict=False))
         for inner in (op for op in ops if op.name != "arith.constant"):
             self._ranges[inner.results[0]] = self._made_range(inner)
         return self._range(last.operands[0])

@@ -125,6 +125,10 @@ def test_numbers_of_a_program_are_taken_one_by_one() -> None:
     wanted = (table[1, 2, 3], table[1, 2], table[1, 2, 3], table[1, -1, 3], table[1, 2, 1:])
     for made, of in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(made, of)
+    apart = rg.jit(lambda t, i, j: (t[i, :, j], t[..., i, j], t[:, i, j], t[None, i, 1:, j], t[i, None, :, j]))
+    wanted = (table[1, :, 2], table[..., 1, 2], table[:, 1, 2], table[None, 1, 1:, 2], table[1, None, :, 2])
+    for made, of in zip(apart(table, 1, 2), wanted, strict=True):
+        np.testing.assert_array_equal(made, of)
     lists = rg.from_lengths(np.arange(6.0), [2, 1, 3])
     element = rg.jit(lambda x, i, j: x[i, j])
     assert element(lists, 2, 1) == 4

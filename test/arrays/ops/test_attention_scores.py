@@ -16,6 +16,7 @@ QUERIES = (3, 0, 40, 1, 2)
 KEYS = (2, 4, 33, 3, 70)
 HEADS = 4
 TABLE = np.random.default_rng(0).standard_normal((HEADS, 21)).astype(np.float32)
+ZEROS = np.zeros(HEADS, np.int64)
 SLOPES = np.array([0.5, 0.25, 2, 1], np.float32)
 BUCKETS = np.array([0, 9, 1, -7, 2, 3, 1, 0, -1], np.int32)
 
@@ -67,7 +68,8 @@ def halves(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
 
 def bucketed(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
     """By remainders of what may be below 0, by a table of integers, and by the score itself."""
-    at = rg.clip(rg.take(BUCKETS, (i - j) % 9), -4, 3)
+    at = rg.clip(rg.take(BUCKETS, (i - j) % 9), -4, 3) + rg.clip(rg.take(ZEROS, h), 0, 0)
+    at = np.where(s > 1e30, at * 0, at)
     return s + rg.take(SLOPES, at) + rg.take(SLOPES, rg.clip((s * 2).astype(np.int32), 0, 3))
 
 

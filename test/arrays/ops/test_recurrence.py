@@ -131,7 +131,36 @@ def test_bits_are_equal_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatc
     assert made[0] == made[1]
 
 
+def test_infinite_factors_and_more_features_of_the_start() -> None:
+    x, a = rg.from_lengths(np.array([1.0, 1.0]), [2]), rg.from_lengths(np.array([np.inf, 0.5]), [2])
+    assert rg.linear_recurrence(x, a, np.array([[2.0]])).tolist() == [[np.inf, np.inf]]
+    x, a, start = given((1,))[0], 0.5, given((3,))[2]
+    spread, by = (rg.from_lengths(np.broadcast_to(v, (x.total, 3)).copy(), x.lengths) for v in (x.values, 0.5))
+    assert_components(rg.linear_recurrence(x, a, start[:, None]), expected(spread, by, start, False))
+    both = rg.from_lengths(np.ones((3, 1)), [1, 2])
+    assert rg.linear_recurrence(both, np.full(3, 0.5), np.ones((2, 1, 3))).shape == (2, None, 3)
+
+
+@pytest.mark.parametrize("op", ["recurrence %x, %a {dim = 1}", 'scan %x {dim = 1, kind = "sum"}'])
+def test_extents_that_only_calls_know(op: str) -> None:
+    types = ['tensor<?x?x2xf32, #ragged.layout<"dr|d">>', 'tensor<5x?x?xf32, #ragged.layout<"dr|d">>']
+    x, a, _ = given((2,), np.float32)
+    made: list[bytes] = []
+    for one, other in ((types[0], types[1]), (types[1], types[0]), (types[0], types[0])):
+        given_types = f"({one}, {other})" if "%a" in op else f"({one})"
+        text = f"""func.func @f(%x: {one}, %a: {other}) -> {one} {{
+          %0 = ragged.{op} : {given_types} -> {one}
+          return %0 : {one}
+        }}"""
+        made.append(compile(text)(*((y.values, y.offsets) for y in (x, a)))[0].tobytes())
+    assert made[0] == made[1] == made[2]
+
+
 REFUSED: list[Refusal] = [
+    (lambda x, a, s: rg.linear_recurrence(x, a, x), TypeError,
+     "linear_recurrence: expected an initial of extent 1 along dim 1, got a ragged one"),
+    (lambda x, a, s: rg.linear_recurrence(x, a, np.ones((5, 40, 3))), TypeError,
+     "linear_recurrence: expected an initial of extent 1 along dim 1, got 40"),
     (lambda x, a, s: rg.linear_recurrence(x, rg.from_lengths(np.ones((9, 3)), [3, 0, 5, 1, 0])), rg.RuntimeCheckError,
      "linear_recurrence: level 1, component 4: expected length 40, got 0"),
     (lambda x, a, s: rg.linear_recurrence(x, a, axis=0), rg.LayoutError,
