@@ -19,7 +19,8 @@ from ragged_dialect.lowering.expand_ragged_scans import expand_scans
 from ragged_dialect.lowering.standing import standing_for
 from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
 from ragged_dialect.ops import OPS
-from ragged_dialect.ops.making import ScanOp
+from ragged_dialect.ops.attention import YieldOp
+from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.passes.base import PassFailure, faults_at
 from ragged_dialect.passes.ragged_decompose_attention import MEANINGS, settled
 from ragged_dialect.types import is_tensor
@@ -29,8 +30,8 @@ Expansion = Callable[[ir.Operation], Sequence[ir.Value]]
 results. Checks have been made by then."""
 
 
-EXPANDED = frozenset({ScanOp.OPERATION_NAME})
-"""The ops of the dialect that have no rule: others that have one are made of them."""
+EXPANDED = frozenset({ScanOp.OPERATION_NAME, RecurrenceOp.OPERATION_NAME, YieldOp.OPERATION_NAME})
+"""The ops of the dialect that have no rule: others that have one are made of them, or have them inside."""
 
 
 def _require_new(made: object, results: Sequence[ir.Value]) -> Sequence[ir.Value]:

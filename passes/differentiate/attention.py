@@ -10,12 +10,14 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import inlined
-from ragged_dialect.ops.attention import AttentionJvpOp, AttentionOp, AttentionVjpKvOp, AttentionVjpQOp
+from ragged_dialect.ops.attention import AttentionJvpOp, AttentionOp, AttentionVjpKvOp, AttentionVjpQOp, YieldOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
-from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import converted, element_of, zeros_like
 from ragged_dialect.passes.ragged_decompose_attention import decomposed
 from ragged_dialect.types import shape_of
+
+constant("is a part of attention", YieldOp)
 
 
 @linearizes(AttentionOp)

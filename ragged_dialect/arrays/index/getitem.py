@@ -17,6 +17,7 @@ from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import check_untiled, integer
 from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
 from ragged_dialect.arrays.index.gather import boolean_mask, gather, stepped
 from ragged_dialect.arrays.index.levels import structured
@@ -78,7 +79,7 @@ def getitem(x: Any, index: object) -> Any:
     return _getitem(x, *leaves, pattern=tuple(pattern))
 
 
-def _by_numbers(x: Any, items: list[object], traced: list[int]) -> Any:
+def _by_numbers(x: ArrayLike, items: list[object], traced: list[int]) -> ArrayLike:
     """`x[items]` where several are traced numbers: leading ones from the first on, as components have lengths of their
     own, others from the last one on."""
     end = traced[-1] + 1

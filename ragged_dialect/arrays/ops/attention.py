@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
@@ -55,7 +55,7 @@ def _attention(
     scale: float | None = None,
     window: Window | None = None,
     softcap: float | None = None,
-    score: Any = None,
+    score: Static | None = None,
     return_lse: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """See `attention`."""
@@ -73,7 +73,7 @@ def _attention(
     if mask is not None and score is not None:
         raise ArgumentError("attention: expected a mask or a score, got both (let the score be -inf)")
     own = None if mask is None else _masked(q, k, mask)
-    if isinstance(score, Static):
+    if score is not None:
         own = _function_of(score.value, q, k, v)
     if own is not None and softcap is not None:
         own, softcap = _after(softcap, own), None

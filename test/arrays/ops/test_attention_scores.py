@@ -90,6 +90,7 @@ OF_NUMPY: dict[Score, Score] = {
 """Scores, and the same of NumPy's arrays."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("score", OF_NUMPY)
 def test_scores(score: Score) -> None:
     arrays = given()
@@ -219,6 +220,7 @@ def moved(x: Any, by: Any, step: float) -> Any:
     return x.astype(np.float64) + step * by
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("causal", [False, "bottom-right"])
 def test_gradients(causal: Any) -> None:
     """Of queries, keys and values by kernels, of a table by what the op means; against differences in float64."""

@@ -79,6 +79,7 @@ def test_along_a_dense_dim_and_inner_lists() -> None:
     assert rg.linear_recurrence(inner, 2.0, axis=2).tolist() == [[[1.0, 4.0], []], [], [[3.0, 10.0, 25.0]]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_gradients(reverse: bool) -> None:
     arrays, rng = given(lengths=(3, 0, 5, 1)), np.random.default_rng(1)
