@@ -85,7 +85,8 @@ def _torch_attention(tensors: list[Any], lengths: Array, causal: bool, bias: Any
     seen, more = inside[:, None, None, :], torch.zeros(1, 1, 1) if bias is None else bias
     if causal:
         seen = seen & torch.ones(longest, longest, dtype=torch.bool).tril()
-    mask = seen if bias is None else torch.where(seen, bias[None], -torch.inf)
+    with_padding = longest * len(sizes) <= 8 * rows  # of more than that it is no candidate
+    mask = torch.where(seen, bias[None], -torch.inf) if bias is not None and with_padding else seen
     own = [more[:, :n, :n] for n in sizes]
     above = [torch.ones(n, n, dtype=torch.bool).triu(1) for n in sizes] if causal else []
 
@@ -122,7 +123,7 @@ def _torch_attention(tensors: list[Any], lengths: Array, causal: bool, bias: Any
         "PyTorch loop": lambda: products(torch.matmul),
         "NumPy loop": lambda: products(numpy_times),
     }
-    if longest * len(sizes) <= 8 * rows:  # of more padding than that it is no candidate
+    if with_padding:
         found["SDPA padded"] = padded
     return found
 
