@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from support.attention import DTYPES, KEYS, QUERIES, VISIBLE, arguments, assert_near, loops, text_of
 from support.attention_scores import TABLE, made, scored
 from support.cpu_features import levels, mask
+from support.matrix import worker_environment
 
 import ragged_dialect as rg
 from ragged_dialect import compile
@@ -107,6 +110,30 @@ def test_scores_that_read_beyond_a_table() -> None:
         compile(text)(TABLE[:, :60], *given)
     found = compile(text)(TABLE[:, :70, :66].copy(), *given)
     assert_near(found, given, "f32", "all", 0.25, score=made)
+
+
+BETWEEN_GUARDS = """
+import numpy as np
+from support.allocators import install_guards
+from support.attention import arguments, text_of
+from support.attention_scores import scored
+from ragged_dialect import compile
+
+place = install_guards(SIDE).placed
+for element in ("f32", "f64", "bf16"):
+    given = arguments(element, (2, 1), (5, 3), np.array([5, 0, 17]), np.array([6, 3, 9]))
+    table = np.zeros((2, 17, 9), np.float32)
+    text = scored(text_of(element, (2, 1), (5, 3), "scale = 0.5")).replace("4x210x210", "2x17x9")
+    compile(text, check=False)(place(table), *map(place, given))
+"""
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_scores_read_nothing_beyond_a_table(side: str) -> None:
+    """Not for lanes without a query either, nor for places without a key."""
+    script = BETWEEN_GUARDS.replace("SIDE", repr(side))
+    done = subprocess.run([sys.executable, "-c", script], env=worker_environment(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 @pytest.mark.parametrize("level", levels("SSE2", "no AVX-512"))
