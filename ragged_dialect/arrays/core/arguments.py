@@ -14,6 +14,7 @@ from numbers import Real
 from types import NoneType, UnionType
 from typing import Any, SupportsIndex, cast, get_args
 
+from ragged_dialect.arrays.core.tree import Static
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, RuntimeCheckError
 from ragged_dialect.layout import Layout
@@ -182,6 +183,7 @@ KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     int: ("an integer", _is_integer),
     float: ("a number", lambda value: isinstance(value, Real) and _is_float(value)),
     str: ("text", lambda value: isinstance(value, str)),
+    Static: ("what is a part of keys", lambda value: isinstance(value, Static)),
     tuple[Any, ...]: ("a tuple of what can be hashed", lambda value: is_tuple(value) and _works(hash)(value)),
     tuple[int, int]: (
         "a tuple of two integers",
