@@ -19,6 +19,7 @@ from ragged_dialect.lowering.standing import standing_for
 from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
+from ragged_dialect.passes.differentiate.views import without_gaps
 from ragged_dialect.passes.ragged_decompose_scans import without
 from ragged_dialect.traits import has_unit
 from ragged_dialect.types import shape_of
@@ -77,20 +78,14 @@ def expand_scans(module: ir.Operation, tile: int = 0) -> None:
 
 
 def _source(scan: ScanOp) -> ir.Value:
-    return _contiguous(scan.x, scan.res)
-
-
-def _contiguous(x: ir.Value, like: ir.Value) -> ir.Value:
-    """What has the type of a result: windows made contiguous."""
-    is_window = shape_of(x.type).layout != shape_of(like.type).layout
-    return shapes.cast(builders.compact(x) if is_window else x, like.type)
+    return shapes.cast(without_gaps(scan.x), scan.res.type)
 
 
 def _recurred(op: ir.Operation) -> ir.Value:
     """What a recurrence computes, as a reduction that stores what it has before each element, at the insertion
     point."""
     known = view_of(op, RecurrenceOp)
-    x, factors = (_contiguous(v, known.res) for v in (known.x, known.factors))
+    x, factors = (shapes.cast(without_gaps(v), known.res.type) for v in (known.x, known.factors))
     rank, dim, zero = len(x.type.shape), known.dim.value, build.constant(x.type.element_type, 0.0)
     start = shapes.fill(zero, empty_without(x, frozenset({dim})))
     whole = ir.AffineMap.get_identity(rank)

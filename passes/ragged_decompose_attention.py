@@ -26,6 +26,7 @@ from ragged_dialect.ops.attention import (
     wide,
 )
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.differentiate.views import without_gaps
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, shape_of, tensor_type
@@ -146,8 +147,7 @@ class _Attention:
         self.groups = groups(shape_of(q.type), shape_of(k.type))
         self.heads = "hg" if self.groups > 1 else "h"
         self.lengths = [builders.lengths(x, 1) for x in (k, q)] if self.visible.end else []
-        if shape_of(k.type) != shape_of(k.type).contiguous():
-            k = builders.compact(k)  # the scores have its levels
+        k = without_gaps(k)  # the scores have its levels
         self.q, self.k, self.v = self._queries(q), self._widened(k), self._widened(v)
         outer, inner = self.nested
         self.order = f"b{outer}{self.heads}{inner}" if keys_last else f"b{outer}{inner}{self.heads}"
@@ -169,18 +169,15 @@ class _Attention:
         weights = ir.Operation.create(
             "linalg.softmax", results=[empty.type], operands=[self.scores, empty], attributes={"dimension": number}
         ).result
-        return self._result(self._seen(weights))  # of no key at all they are no numbers
+        weights = self._seen(weights)  # of no key at all they are no numbers
+        return self._narrowed(self._sum([(weights, self.order), (self.v, "bjhe")], f"bi{self.heads}e", _product))
 
     def _seen(self, weights: ir.Value) -> ir.Value:
         """Weights, 0 where a score is -inf."""
         if self.scored is None:
             return self._masked(weights, 0.0)
-        low, zero = (build.constant(self.wide, x) for x in (float("-inf"), 0.0))
-
-        def body(a: list[ir.Value]) -> ir.Value:
-            return arith.select(arith.cmpf(arith.CmpFPredicate.OEQ, a[1], low), zero, a[0])
-
-        return self._map([(weights, self.order), (self.scores, self.order)], self.order, body)
+        ins = [(weights, self.order), (self.scores, self.order)]
+        return self._map(ins, self.order, lambda a: self._zero_for_none(a[1], a[0]))
 
     def _of_score(self, products: ir.Value, number: int) -> ir.Value:
         """What the region yields as a number, of products."""
@@ -193,9 +190,6 @@ class _Attention:
             return inlined(block, [a[0], component, head, query, key])[number]
 
         return self._map([(products, self.order)], self.order, body)
-
-    def _result(self, weights: ir.Value) -> ir.Value:
-        return self._narrowed(self._sum([(weights, self.order), (self.v, "bjhe")], f"bi{self.heads}e", _product))
 
     def log_sum(self) -> ir.Value:
         """The log of the sum of exponentials."""
@@ -212,8 +206,12 @@ class _Attention:
         return self._joined(made)
 
     def _finite(self, top: ir.Value) -> ir.Value:
-        none = arith.cmpf(arith.CmpFPredicate.OEQ, top, build.constant(self.wide, float("-inf")))
-        return arith.select(none, build.constant(self.wide, 0.0), top)
+        return self._zero_for_none(top, top)
+
+    def _zero_for_none(self, score: ir.Value, other: ir.Value) -> ir.Value:
+        """0 where a score is -inf, else another number."""
+        none = arith.cmpf(arith.CmpFPredicate.OEQ, score, build.constant(self.wide, float("-inf")))
+        return arith.select(none, build.constant(self.wide, 0.0), other)
 
     def _scaled(self, x: ir.Value, dims: str) -> ir.Value:
         factor = build.constant(self.wide, self.scale)

@@ -18,6 +18,7 @@ from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import ScanOp
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
+from ragged_dialect.passes.differentiate.views import without_gaps
 from ragged_dialect.traits import has_unit
 from ragged_dialect.types import shape_of
 
@@ -54,8 +55,7 @@ def decomposed(op: ir.Operation) -> ir.Value:
     """What a scan computes, of other ops at the insertion point."""
     scan = view_of(op, ScanOp)
     dim, kind = scan.dim.value, scan.kind.value
-    x = scan.x if shape_of(scan.x.type).layout == shape_of(scan.res.type).layout else builders.compact(scan.x)
-    x = shapes.cast(x, scan.res.type)
+    x = shapes.cast(without_gaps(scan.x), scan.res.type)
     end = _end(x, dim) if has_unit(op, "reverse") else None
 
     def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:

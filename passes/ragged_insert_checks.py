@@ -23,6 +23,7 @@ from ragged_dialect.ops.attention import Attention
 from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass, faults_at
 from ragged_dialect.passes.checking.emitter import Emitter
+from ragged_dialect.passes.differentiate.views import without_gaps
 from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.segments import REGION_OPS
 from ragged_dialect.shape import RaggedShape
@@ -186,9 +187,7 @@ def _check_score(emit: Emitter, op: ir.Operation) -> None:
     if any(score in (x, *inner.operands) for x in indices for inner in _needed(block, [x])):
         raise PassFailure(op, "expected indices that no score is made of, got one of scores")
     with ir.InsertionPoint(op), op.location:
-        q, k = known.q, known.k
-        if shape_of(k.type) != shape_of(k.type).contiguous():
-            k = builders.compact(k)  # the pairs have its levels
+        q, k = known.q, without_gaps(known.k)  # the pairs have its levels
         batch, _, heads, _ = shape_of(q.type).shape
         type_ = tensor_type(RaggedShape(Layout.parse("drr|d"), (batch, None, None, heads)), score.type)
         extents = [build.value(shapes.dim(q, 2))] if heads is None else []

@@ -14,8 +14,8 @@ from ragged_dialect.ops.attention import AttentionJvpOp, AttentionOp, AttentionV
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import converted, element_of, zeros_like
+from ragged_dialect.passes.differentiate.views import without_gaps
 from ragged_dialect.passes.ragged_decompose_attention import decomposed
-from ragged_dialect.types import shape_of
 
 constant("is a part of attention", YieldOp)
 
@@ -26,8 +26,8 @@ def _attention(ctx: Tangents, op: AttentionOp) -> list[ir.Value | None]:
         return _of_its_meaning(ctx, op)  # kernels make no cotangents of what scores read
     given = [op.q, op.k, op.v]
     tangents = [ctx.of(x) for x in given]
-    whole = [_whole(x) for x in given]
-    tangents = [zeros_like(x) if t is None else _whole(t) for x, t in zip(whole, tangents, strict=True)]
+    whole = [without_gaps(x) for x in given]
+    tangents = [zeros_like(x) if t is None else without_gaps(t) for x, t in zip(whole, tangents, strict=True)]
     results = list(op.operation.results)
     made = builders.attention_jvp(op.operation, [*whole, *results, *tangents])
     if op.scored is not None:
@@ -43,11 +43,6 @@ def _with_slope(block: ir.Block, arguments: list[ir.Value]) -> list[ir.Value]:
     scope.run(ops, made)
     slope = scope.of(made[0])
     return [*made, zeros_like(made[0]) if slope is None else slope]
-
-
-def _whole(x: ir.Value) -> ir.Value:
-    """Windows over memory as a tensor of their own."""
-    return x if shape_of(x.type) == shape_of(x.type).contiguous() else builders.compact(x)
 
 
 @linearizes(AttentionJvpOp, AttentionVjpQOp, AttentionVjpKvOp)

@@ -12,10 +12,9 @@ from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import linearizes, transposes
 from ragged_dialect.passes.differentiate.values import converted
-from ragged_dialect.passes.differentiate.views import fitted
+from ragged_dialect.passes.differentiate.views import fitted, without_gaps
 from ragged_dialect.passes.ragged_decompose_scans import decomposed
 from ragged_dialect.traits import has_unit
-from ragged_dialect.types import shape_of
 
 
 @linearizes(ScanOp)
@@ -48,19 +47,14 @@ def _recurrence(ctx: Tangents, op: RecurrenceOp) -> ir.Value | None:
         terms = of_factors if terms is None else arith.addf(fitted(terms, op.res), of_factors)
     if terms is None:
         return None
-    made = builders.recurrence(fitted(terms, op.res), _like(op.factors, op), op.dim.value, has_unit(op, "reverse"))
+    made = builders.recurrence(fitted(terms, op.res), without_gaps(op.factors), op.dim.value, has_unit(op, "reverse"))
     return shapes.cast(made, op.res.type)
-
-
-def _like(factors: ir.Value, op: RecurrenceOp) -> ir.Value:
-    """Factors with the layout of the result."""
-    return factors if shape_of(factors.type).layout == shape_of(op.res.type).layout else builders.compact(factors)
 
 
 @transposes(RecurrenceOp)
 def _transpose_recurrence(back: Cotangents, op: RecurrenceOp, given: ir.Value) -> None:
     assert not back.is_linear(op.factors)
     element = wide(given.type.element_type)
-    terms, factors = (converted(x, element) for x in (given, _like(op.factors, op)))
+    terms, factors = (converted(x, element) for x in (given, without_gaps(op.factors)))
     made = builders.recurrence(terms, factors, op.dim.value, not has_unit(op, "reverse"))
     back.add(op.x, fitted(converted(made, given.type), back.like(op.x)))
