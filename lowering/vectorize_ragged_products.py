@@ -33,6 +33,8 @@ a seventh of the time of scalars on a Zen 5 core. Of few terms LLVM makes code o
 _IN_PLACE = 4
 """Blocks of rows up to which a panel is read where it is: groups of 16 and 32 rows by weights of 128x32 take 0.72 and
 0.79 of the time so (Zen 5), of 256x256 0.55 and 0.83, of 64 rows 1.1."""
+_NEXT = 512 << 10
+"""Bytes of the right side of a group up to which the next group's is asked for: half of a second cache of 1 MiB."""
 _RESHAPES = ("memref.collapse_shape", "memref.cast")
 _STRIP = 512 << 10
 """Bytes of the left side that all panels of columns read one after the other: half of a second cache of 1 MiB, the
@@ -227,6 +229,10 @@ class _Part:
     depth: Mixed
 
 
+_Ahead = Callable[[Mixed], Callable[[ir.Value], None]]
+"""Of a block of rows of a number: what asks for memory that is read later, in a step of its sums."""
+
+
 class _Emitter:
     """The loops of a product: around it, over strips of rows, stretches of the sum, panels of columns and blocks of
     rows. With `zeroed` what is in the result is not read. The right side `is_own` where rows of another group have
@@ -291,7 +297,7 @@ class _Emitter:
             here, k = {**places, self.product.n: n}, self.product.k
             there = self.product.right.rows(k, {**here, k: part.k}, part.depth, regs.lanes)
             each = partial(self._block, regs, here, there, part, None)
-            return flow.strided(0, regs.rows, part.rows, [], lambda m, _: each(build.add(part.m, m)))
+            return flow.strided(0, regs.rows, part.rows, [], lambda m, _: each(m))
 
         def few() -> list[ir.Value]:
             return flow.strided(0, regs.lanes, self.columns, [], columns)
@@ -330,21 +336,24 @@ class _Emitter:
         there = self.product.right.rows(self.product.k, {**here, self.product.k: part.k}, part.depth, columns)
         several = not isinstance(self.columns, int) or self.columns > regs.lanes
 
-        def ahead(j: ir.Value) -> None:
+        def next_panel(j: ir.Value) -> None:
             if several:
                 regs.prefetch(there, [j, build.value(regs.lanes)])
+
+        group = self._next_group(regs, here, part) if self._asks_for_next_group() else None
 
         def copied() -> list[ir.Value]:
             def row(j: ir.Value, _: list[ir.Value]) -> None:
                 regs.store(regs.load_at(there, [j, build.value(0)]), self.panel, j)
-                ahead(j)
+                if group is None:
+                    next_panel(j)
 
             flow.for_loop(part.depth, [], row)
-            self._blocks(regs, here, subview(self.panel, [0, 0], [part.depth, columns]), part)
+            self._blocks(regs, here, subview(self.panel, [0, 0], [part.depth, columns]), part, group, many=True)
             return []
 
         def in_place() -> list[ir.Value]:
-            self._blocks(regs, here, there, part, ahead)
+            self._blocks(regs, here, there, part, group or (lambda _: next_panel))
             return []
 
         if self.is_own:
@@ -352,17 +361,51 @@ class _Emitter:
         else:
             copied()
 
+    def _asks_for_next_group(self) -> bool:
+        """Whether what is behind the right side is asked for: that of the next group or of the next stretch, whose
+        rows lie one behind the other."""
+        if not self.is_own or not isinstance(self.columns, int) or self.deepest * self.columns * self.regs.size > _NEXT:
+            return False
+        right = self.product.right
+        return right.buffer.type.get_strides_and_offset()[0][right.loops.index(self.product.k)] == self.columns
+
+    def _next_group(self, regs: RegisterBlock, places: dict[int, Mixed], part: _Part) -> _Ahead:
+        """Asks for what is behind the right side in memory, in its order and over all panels: panels are pieces of
+        rows, which a processor reads from memory at a third of the rate, and waits for. A register in a step, and
+        blocks of rows in turn."""
+        n, k = places[self.product.n], self.product.k
+        asked, parts = replace(regs, lanes=regs.square, used=None), regs.lanes // regs.square
+        behind = {**places, self.product.n: 0, k: build.add(part.k, part.depth)}
+        following = self.product.right.rows(k, behind, part.depth, asked.lanes)
+
+        def of_block(number: Mixed) -> Callable[[ir.Value], None]:
+            turn = arith.remui(build.value(number), build.value(parts))
+            before = build.add(build.mul(n, part.depth), build.mul(turn, build.mul(part.depth, asked.lanes)))
+
+            def step(j: ir.Value) -> None:
+                place = build.add(before, build.mul(j, asked.lanes))
+                asked.prefetch(following, [build.value(0), build.value(place)])
+
+            return step
+
+        return of_block
+
     def _blocks(
-        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part,
-        ahead: Callable[[ir.Value], None] | None = None,
+        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part, ahead: _Ahead | None = None,
+        many: bool = False,
     ) -> None:  # fmt: skip
-        """Blocks of rows times a panel, as many as there are and half of one for the last."""
+        """Blocks of rows times a panel, as many as there are and half of one for the last. Of many blocks those ask for
+        memory that come first, until each line was."""
         few = replace(regs, rows=regs.rows // 2)
         whole = build.mul(build.divide(part.rows, regs.rows), regs.rows)
-        for block, low, high in ((regs, 0, whole), (few, whole, part.rows)):
+        blocks = [(regs, 0, whole, ahead), (few, whole, part.rows, ahead)]
+        if many and ahead:
+            first = build.minimum(whole, regs.rows * regs.lanes // regs.square)
+            blocks = [(regs, 0, first, ahead), (regs, first, whole, None), (few, whole, part.rows, None)]
+        for block, low, high, then in blocks:
             if low != high:
-                each = partial(self._block, block, places, panel, part, ahead)
-                flow.strided(low, block.rows, high, [], lambda m, _, each=each: each(build.add(part.m, m)))
+                each = partial(self._block, block, places, panel, part, then)
+                flow.strided(low, block.rows, high, [], lambda m, _, each=each: each(m))
 
     def _turn(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> None:
         """Columns of the right side as rows of the panel: squares of them, of which what is outside is not used."""
@@ -385,11 +428,11 @@ class _Emitter:
         flow.strided(0, regs.square, count, [], squares)
 
     def _block(
-        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part,
-        ahead: Callable[[ir.Value], None] | None, m: ir.Value,
+        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part, ahead: _Ahead | None,
+        first: ir.Value,
     ) -> None:  # fmt: skip
-        """A block of rows from m on; the last row again where a small one reaches over it."""
-        product, last = self.product, build.sub(self.rows, 1)
+        """A block of rows of a part from one on; the last row again where a small one reaches over it."""
+        product, last, m = self.product, build.sub(self.rows, 1), build.add(part.m, first)
         rows = [build.add(m, i) for i in range(regs.rows)]
         rows = rows if regs.rows == self.regs.rows else [build.minimum(row, last) for row in rows]
         places_of = [{**places, product.m: row} for row in rows]
@@ -402,7 +445,8 @@ class _Emitter:
         for at in there:
             regs.prefetch(product.out.buffer, at, write=True)
         sums = [regs.splat(0.0)] * len(rows)
-        sums = regs.product(part.depth, sums, elements, lambda j: regs.load_at(panel, [j, build.value(0)]), ahead)
+        step = None if ahead is None else ahead(build.divide(first, self.regs.rows))
+        sums = regs.product(part.depth, sums, elements, lambda j: regs.load_at(panel, [j, build.value(0)]), step)
         before = self._before(regs, there, part.k)
         for at, x, y in zip(there, before, sums, strict=True):  # all were read before: the last row may come twice
             regs.store_at(arith.addf(x, y), product.out.buffer, at)

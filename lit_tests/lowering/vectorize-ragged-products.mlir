@@ -35,7 +35,8 @@ func.func @product(%x: memref<?x16xf32>, %w: memref<16x32xf32>, %o: memref<?x32x
 #w = affine_map<(m, n, k) -> (k, n)>
 #o = affine_map<(m, n, k) -> (m, n)>
 
-// Where groups have right sides of their own, up to 32 rows read a panel where it is, and ask for the next one meanwhile.
+// Where groups have right sides of their own, up to 32 rows read a panel where it is. Meanwhile they ask for what is
+// behind the right side, in its order, each block for one of two parts; of more rows the first two blocks do.
 
 // CHECK-LABEL: func.func @groups
 // CHECK-SAME: (%[[X:.*]]: memref<?x16xf32>, %[[W:.*]]: memref<?x16x40xf32>, %{{.*}}: memref<?x40xf32>, %{{.*}}: index)
@@ -43,12 +44,19 @@ func.func @product(%x: memref<?x16xf32>, %w: memref<16x32xf32>, %o: memref<?x32x
 // CHECK: %[[MANY:.*]] = arith.cmpi sgt, %{{.*}}, %c32
 // CHECK: scf.if %[[MANY]] {
 // CHECK: vector.store %{{.*}} : memref<16x32xf32>, vector<32xf32>
+// CHECK: %{{.*}}:8 = scf.for
 // CHECK: memref.prefetch %{{.*}}, read
 // CHECK: %{{.*}}:8 = scf.for
 // CHECK-NOT: memref.prefetch %{{.*}}, read
 // CHECK: } else {
+// CHECK: memref.prefetch %{{.*}}, write
+// CHECK: %[[NUMBER:.*]] = arith.divui %{{.*}}, %c8
+// CHECK: %[[PART:.*]] = arith.remui %[[NUMBER]], %c2
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[PART]], %{{.*}}
 // CHECK: %{{.*}}:8 = scf.for %[[J:.*]] = %c0 to %c16
-// CHECK: memref.prefetch %{{.*}}[%[[J]], %{{.*}}], read
+// CHECK: %[[ELEMENT:.*]] = arith.muli %[[J]], %c16
+// CHECK: %[[AT:.*]] = arith.addi %[[OFFSET]], %[[ELEMENT]]
+// CHECK: memref.prefetch %{{.*}}[%c0, %[[AT]]], read
 // CHECK: vector.load %{{.*}}[%[[J]], %c0] : memref<{{.*}}>, vector<32xf32>
 func.func @groups(%x: memref<?x16xf32>, %w: memref<?x16x40xf32>, %o: memref<?x40xf32>, %n: index) {
   %c0 = arith.constant 0 : index

@@ -41,13 +41,14 @@ KEPT = 512 << 10
 @dataclass(frozen=True)
 class Block:
     """A block of rows of a component along the lanes, or a few blocks: the component, the first one's number there and
-    its row, how many they are; where the component's rows that they meet begin in either tensor, and how many these
-    are; `shift` as for `Keys`."""
+    its row, how many they are, and whether they are its last ones; where the component's rows that they meet begin in
+    either tensor, and how many these are; `shift` as for `Keys`."""
 
     component: ir.Value
     first: ir.Value
     row: ir.Value
     count: ir.Value
+    is_last: ir.Value
     starts: tuple[Mixed, Mixed]
     others: Mixed
     shift: Mixed
@@ -63,20 +64,24 @@ class Bounds(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """Rows of a tensor of a head that are read later, from a row on."""
+    """What is read later of a tensor: from a row and a head on, pieces as wide as a head, so many elements from one to
+    the next."""
 
     x: ir.Value
     row: ir.Value
     head: ir.Value
+    apart: Mixed
 
 
 class Meeting(NamedTuple):
     """A tile of rows of a head, from the first on, and a block of lanes of a head of its own, the one of a number, that
     meets those from a low place of the tile to a high one; the low one is a multiple of the rows that are multiplied at
-    once. `ahead` are the tiles that come next, and `own` the rows that are along lanes after the last tile."""
+    once. `ahead` is asked for by all `blocks` that meet the tile, and `own`, which will be along lanes, in the last
+    tile."""
 
     ahead: Sequence[Ahead]
     own: Sequence[Ahead]
+    blocks: ir.Value
     is_last: ir.Value
     head: ir.Value
     own_head: ir.Value
@@ -234,16 +239,17 @@ class Lanes:
         """The body for tiles of rows of a head, which have been copied, and blocks of lanes, of their own one, that
         meet some of them."""
         bounds = self.bounds(block)
-        last = [_after(x, start, block.others, head) for x, start in zip(self.others, block.starts, strict=True)]
-        lanes = [_after(x, block.row, block.count, own_head) for x in self.own]
+        blocks, near = build.ceildiv(block.count, self.regs.lanes), self._are_near(block)
+        lanes = [_ahead(x, block.row, block.count, own_head, near) for x in self.own]
 
         def tile(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             count = build.minimum(build.sub(bounds.high, first), TILE)
             following = build.add(first, TILE)
             more = build.less(following, bounds.high)
+            in_order = arith.andi(near, block.is_last)
             ahead = [
-                Ahead(x, arith.select(more, build.add(following, start), then.row), arith.select(more, head, then.head))
-                for x, start, then in zip(self.others, block.starts, last, strict=True)
+                _ahead(x, start, block.others, head, in_order, first, more)
+                for x, start in zip(self.others, block.starts, strict=True)
             ]
             for x, start, into in zip(self.others, block.starts, self.tiles, strict=True):
                 self._copy(x, build.add(first, start), head, count, into)
@@ -254,7 +260,7 @@ class Lanes:
                 low = build.mul(build.divide(low, self.regs.rows), self.regs.rows)
                 high = build.minimum(build.sub(met.high, first), count)
                 some, is_last = build.less(low, high), build.at_least(following, bounds.high)
-                meeting = Meeting(ahead, lanes, is_last, head, own_head, number, own, met, first, low, high)
+                meeting = Meeting(ahead, lanes, blocks, is_last, head, own_head, number, own, met, first, low, high)
                 return flow.choose(some, lambda: body(meeting), list, [])
 
             return self.each_part(block, [], part)
@@ -273,17 +279,25 @@ class Lanes:
 
         each(build.mul(build.ceildiv(count, self.regs.rows), self.regs.rows), row)
 
-    def _prefetch(self, ahead: Ahead, meeting: Meeting, place: Mixed, count: int, rows: int) -> None:
-        """Ask for some of so many rows: a block's share of those for `count` places of a tile from one on. Called
+    def _are_near(self, block: Block) -> ir.Value:
+        """Whether what a component meets stays in the second cache, for all heads."""
+        size = self.others[0].type.element_type.width // 8
+        bytes_ = [build.mul(shapes.dim(x, 1), _width(x) * size) for x in self.others]
+        return build.at_most(build.mul(build.add(*bytes_), block.others), KEPT // 2)
+
+    def _prefetch(self, ahead: Ahead, meeting: Meeting, place: Mixed, count: int, pieces: int) -> None:
+        """Ask for some of so many pieces: a block's share of those for `count` places of a tile from one on. Called
         between products, for a few lines each time: where more are on their way than a first cache waits for (10 to
         16), what follows waits as well."""
-        share = build.add(build.mul(meeting.number, TILE), place)
-        share = build.divide(build.mul(share, rows), TILE * self.blocks)
-        last = build.sub(shapes.dim(ahead.x, 0), 1)
-        for k in range(build.ceildiv(count * rows, TILE * self.blocks)):
-            at = [build.value(build.minimum(build.add(build.add(ahead.row, share), k), last)), ahead.head]
+        first = build.divide(build.mul(place, pieces), TILE)
+
+        def piece(k: ir.Value, _: list[ir.Value]) -> None:
+            begin = build.mul(build.add(first, k), ahead.apart)
             for d in range(0, _width(ahead.x), 8 * CACHE_LINE // ahead.x.type.element_type.width):
-                memref.prefetch(self.buffers[ahead.x], [*at, build.value(d)], False, 2, True)
+                at = [ahead.row, ahead.head, build.value(build.add(begin, d))]
+                memref.prefetch(self.buffers[ahead.x], at, False, 2, True)
+
+        flow.strided(meeting.number, meeting.blocks, build.ceildiv(count * pieces, TILE), [], piece)
 
     def products(self, number: int, columns: ir.Value, meeting: Meeting, places: Sequence[ir.Value]) -> list[ir.Value]:
         """The products of lanes with the rows at some places of a tile of one of the tensors; where there is none, of
@@ -454,11 +468,25 @@ def each(count: Mixed, body: Callable[[ir.Value], object], first: Mixed = 0, ste
         flow.strided(first, step, count, [], once)
 
 
-def _after(x: ir.Value, row: Mixed, count: Mixed, head: ir.Value) -> Ahead:
-    """What is read after some rows of a head of a tensor: these of the next head, after the last one what is behind."""
-    more = build.less(build.add(head, 1), shapes.dim(x, 1))
-    then = arith.select(more, build.value(row), build.value(build.add(row, count)))
-    return Ahead(x, then, arith.select(more, build.value(build.add(head, 1)), build.value(0)))
+def _ahead(
+    x: ir.Value, start: Mixed, count: Mixed, head: ir.Value, in_order: ir.Value, first: Mixed = 0,
+    more: ir.Value | None = None,
+) -> Ahead:  # fmt: skip
+    """What is asked for while a tile from a first one on, of so many rows of a component, is met in a head: the next
+    tile if there are more, or what the next head has, after the last one what is behind. Or what is behind from the
+    first head on, in the order of memory, which processors read several times as fast as pieces that are apart: where
+    the component's own rows are near, and as much is behind."""
+    heads, width, behind = shapes.dim(x, 1), _width(x), build.value(build.add(start, count))
+    other = build.less(build.add(head, 1), heads)
+    row = arith.select(other, build.value(start), behind)
+    place = arith.select(other, build.value(build.add(head, 1)), build.value(0))
+    if more is not None:
+        row = arith.select(more, build.value(build.add(build.add(start, first), TILE)), row)
+        place = arith.select(more, head, place)
+    in_order = arith.andi(in_order, build.at_most(build.add(behind, count), shapes.dim(x, 0)))
+    then = build.value(build.add(build.mul(head, count), first))
+    apart = arith.select(in_order, build.value(width), build.value(build.mul(heads, width)))
+    return Ahead(x, arith.select(in_order, behind, row), arith.select(in_order, then, place), apart)
 
 
 def _width(x: ir.Value) -> int:

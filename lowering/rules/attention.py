@@ -177,8 +177,9 @@ def _block(own: Parts, others: tuple[Parts, Parts], number: ir.Value, rows: int,
     count = build.minimum(build.sub(build.value(length), place), rows)
     (first_row, many), (second_row, _) = (x.component(1, component) for x in others)
     shift = build.sub(many, length) if end else 0
+    is_last = build.at_least(build.add(place, count), length)
     place, row, count = map(build.value, (place, build.add(start, place), count))
-    return Block(component, place, row, count, (first_row, second_row), many, shift)
+    return Block(component, place, row, count, is_last, (first_row, second_row), many, shift)
 
 
 def lower_jvp(ctx: Lowering, op: ir.Operation) -> None:
