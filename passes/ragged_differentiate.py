@@ -9,6 +9,7 @@ from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.differentiate.invariants import move_out
 from ragged_dialect.passes.differentiate.program import has_derivative, jvp, vjp
 from ragged_dialect.passes.differentiate.values import assert_like
 
@@ -99,6 +100,7 @@ class RaggedDifferentiate(RaggedPass):
         if len(blocks) != 1:
             raise PassFailure(function, f"ragged-differentiate: expected a function of one block, got {len(blocks)}")
         (block,) = blocks
+        move_out(function)
         ops, end = body_of(function)
         inputs = [block.arguments[k] for k in self._numbers(function, block)]
         results = [r for r in end.operands if has_derivative(r)]

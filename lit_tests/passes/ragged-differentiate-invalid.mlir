@@ -222,3 +222,20 @@ func.func @alternating(%x: tensor<2x3xf32>, %i: tensor<2xf32>) -> tensor<2xf32> 
   } -> tensor<2xf32>
   return %y : tensor<2xf32>
 }
+
+// -----
+
+// What a body makes of a tensor for each element would be taken of nothing.
+func.func @rows(%x: tensor<8x4xf32>, %p: tensor<2xindex>, %o: tensor<2xf32>) -> tensor<2xf32> {
+  %y = arith.addf %x, %x : tensor<8x4xf32>
+  // expected-error@+1 {{ragged-differentiate: expected gathers by 'tensor.extract', got 'tensor.extract_slice'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%p : tensor<2xindex>) outs(%o : tensor<2xf32>) {
+  ^bb0(%i: index, %e: f32):
+    %c0 = arith.constant 0 : index
+    %row = tensor.extract_slice %y[%i, 0] [1, 4] [1, 1] : tensor<8x4xf32> to tensor<4xf32>
+    %t = tensor.extract %row[%c0] : tensor<4xf32>
+    linalg.yield %t : f32
+  } -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

@@ -166,3 +166,28 @@ func.func @largest(%x: tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows> {
   %y = ragged.scan %x {dim = 1, kind = "max"} : (tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows>
   return %y : tensor<3x?x2xf32, #rows>
 }
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+#id = affine_map<(i) -> (i)>
+
+// A table that a body makes is made in front of it, and has a gradient.
+// CHECK-LABEL: func.func @table_in_body_vjp(
+// CHECK: ragged.values
+// CHECK: linalg.generic
+// CHECK-NEXT: ^bb0
+// CHECK-NOT: ragged.values
+// CHECK: linalg.yield
+// CHECK: ragged.scatter_add
+func.func @table_in_body(%x: tensor<3x?xf32, #jagged>, %p: tensor<?xindex>, %o: tensor<?xf32>) -> tensor<?xf32> {
+  %y = arith.mulf %x, %x : tensor<3x?xf32, #jagged>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%p : tensor<?xindex>) outs(%o : tensor<?xf32>) {
+  ^bb0(%i: index, %e: f32):
+    %values = ragged.values %y : (tensor<3x?xf32, #jagged>) -> tensor<?xf32>
+    %t = tensor.extract %values[%i] : tensor<?xf32>
+    linalg.yield %t : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}

@@ -17,6 +17,7 @@ from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.adjoint import AT_LOOPS, Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
+from ragged_dialect.passes.differentiate.tables import has_derivative
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
 from ragged_dialect.passes.differentiate.values import element_of, empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
@@ -42,6 +43,10 @@ def _scattered(adjoint: Adjoint, value: ir.Value) -> None:
             )
         if op.operation.name == "tensor.extract" and op.operation.operands[0] == value:
             adjoint.ctx.add(value, _of_extract(adjoint, number, like))
+        elif value in list(op.operation.operands) and any(map(has_derivative, op.operation.results)):
+            raise PassFailure(
+                nest.op, f"ragged-differentiate: expected gathers by 'tensor.extract', got '{op.operation.name}'"
+            )
 
 
 def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:

@@ -31,6 +31,8 @@ EVERYWHERE: dict[str, Step] = {
     "variance": lambda x, y, w: x / (1.0 + x.var(axis=-1, keepdims=True)),
     "most": lambda x, y, w: x + x.max(axis=-1, keepdims=True) * y,
     "outer": lambda x, y, w: (x[..., None] * w).sum(axis=-1) * y,
+    "sorted features": lambda x, y, w: rg.sort(x, axis=-1) * y,
+    "picked": lambda x, y, w: rg.take_along_axis(x, rg.argsort(y, axis=-1), axis=-1),
 }
 """What makes an array of two with its structure, whatever this is."""
 
@@ -47,6 +49,9 @@ ROWS: dict[str, Step] = {
     "running": lambda x, y, w: np.tanh(rg.cumsum(x, axis=1)),
     "running product": lambda x, y, w: np.cumprod(np.tanh(x), axis=1) + y,
     "attention": lambda x, y, w: rg.attention(x, y, x),
+    "sorted": lambda x, y, w: rg.sort(x, axis=1) * y,
+    "median": lambda x, y, w: x - rg.median(x, axis=1)[:, None],
+    "pairs": lambda x, y, w: rg.attention(y, x, x, mask=x[:, :, None, 0] * y[:, None, :, 1]),
     "causal": lambda x, y, w: rg.attention(y, x, x, causal=True),
     "scores": lambda x, y, w: rg.einsum("bij,bjd->bid", rg.einsum("bid,bjd->bij", x, np.tanh(y)), x) * 0.1,
     "positions": lambda x, y, w: x + 0.1 * np.tanh(x.sum(axis=0))[None],

@@ -104,7 +104,8 @@ class Tensor(Value):
         if self.weak:
             return tensor.from_elements(dense_type((), self.value.type), [self.value])
         if self._storage is None:
-            self._storage = self.value if self.is_dense else builders.values(self.value)
+            with _behind(self.value):  # the one who asks may be in a body, others are not
+                self._storage = self.value if self.is_dense else builders.values(self.value)
         return self._storage
 
     def place(self, dim: int) -> tuple[int, int]:
@@ -200,6 +201,12 @@ class Tensor(Value):
     def _text(self, asked: str, instead: str) -> str:
         name = self.trace.name
         return f"expected operations on a traced value, got {asked} in jit function '{name}' ({instead})"
+
+
+def _behind(value: ir.Value) -> ir.InsertionPoint:
+    """Where a value is there at first."""
+    owner = value.owner
+    return ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
 
 
 _INSTEAD = {

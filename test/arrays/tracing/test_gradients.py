@@ -179,6 +179,27 @@ def test_more_against_differences(name):
     run_case(*SLOW[name])
 
 
+TAKEN = {
+    "sort": lambda x: rg.sort(x, axis=1),
+    "sort of features": lambda x: rg.sort(x, axis=-1),
+    "top_k": lambda x: rg.top_k(x, 1, axis=1)[0],
+    "median": lambda x: rg.median(x, axis=1),
+    "quantile": lambda x: rg.quantile(x, 0.3, axis=1),
+    "take_along_axis": lambda x: rg.take_along_axis(x, rg.from_lengths(np.array([[1], [0], [1]]), [2, 1]), axis=-1),
+    "mask": lambda x: rg.attention(np.ones_like(x), x, x, mask=x[:, :, None, 0] * x[:, None, :, 1]),
+}
+"""What bodies take of an array."""
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_is_taken_of_a_computed_array_has_a_gradient(name):
+    """As of an argument: a table that was made in a body had none."""
+    taken, x = TAKEN[name], rg.from_lengths(np.random.default_rng(0).standard_normal((3, 2)), [2, 1])
+    want = rg.grad(lambda x: np.sin(taken(x)).sum())(x * 2.0).values
+    assert np.abs(want).max() > 0.1
+    np.testing.assert_allclose(rg.grad(lambda x: np.sin(taken(x * 2.0)).sum())(x).values, 2 * want, rtol=1e-12)
+
+
 def test_softmax_by_hand():
     x = rg.from_lengths(np.array([[0.0, 0], [1, 0], [0, 2], [1, 1], [3, 0]]), [2, 0, 3])
     upstream = rg.like(x, np.array([[1.0, 0], [0, 0], [0, 1], [0, 0], [2, 0]]))
