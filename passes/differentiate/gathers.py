@@ -17,8 +17,8 @@ from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.adjoint import AT_LOOPS, Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
-from ragged_dialect.passes.differentiate.tables import has_derivative
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
+from ragged_dialect.passes.differentiate.tables import has_derivative
 from ragged_dialect.passes.differentiate.values import element_of, empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
