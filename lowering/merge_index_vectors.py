@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
-from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import in_block, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.inline_index_vectors import is_index_vector
@@ -60,15 +60,10 @@ def _merged(first: ir.Operation, later: ir.Operation) -> ir.Operation:
     """One op at the place of the later one of two, which it takes the place of."""
     outs = [*first.operands, *later.operands]
 
-    def body(_: list[ir.Value]) -> list[ir.Value]:
-        known: ValueMap = {}
-        yielded: list[ir.Value] = []
-        for op in (first, later):
-            *ops, end = [inner.operation for inner in op.regions[0].blocks[0].operations]
-            for inner in ops:
-                clone(inner, known)
-            yielded += [known.get(x, x) for x in end.operands]
-        return yielded
+    def body(elements: list[ir.Value]) -> list[ir.Value]:
+        own = len(first.operands)
+        parts = [(first, elements[:own]), (later, elements[own:])]
+        return [x for op, its in parts for x in inlined(op.regions[0].blocks[0], its)]
 
     with ir.InsertionPoint(later), later.location:
         made = generic([], outs, [ir.AffineMap.get_identity(1)] * len(outs), ["parallel"], body)

@@ -3,11 +3,9 @@ once; factors of products are widened before they are multiplied."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
-from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.clone import ValueMap, clone, inlined
 from ragged_dialect.ir.match import combiner_of, defining_op, filled_with
 from ragged_dialect.iteration import output_count
 from ragged_dialect.lowering.decompose import empty_like
@@ -116,17 +114,15 @@ def _converted(x: ir.Value, out: ir.Value) -> ir.Value:
 
 def _rebuilt(op: ir.Operation, starts: list[ir.Value], combiners: dict[int, ir.Operation]) -> ir.Operation:
     inputs = list(op.operands)[: len(op.operands) - len(starts)]
-    source = op.regions[0].blocks[0]
 
-    def body(elements: Sequence[ir.Value]) -> list[ir.Value]:
-        mapping: ValueMap = dict(zip(source.arguments, elements, strict=True))
-        *steps, last = source.operations
-        for inner in steps:
-            if inner.operation in combiners.values():
-                mapping[inner.results[0]] = _combined(inner.operation, mapping)
-            else:
-                clone(inner.operation, mapping)
-        return [mapping.get(v, v) for v in last.operation.operands]
+    def copy(inner: ir.Operation, known: ValueMap) -> None:
+        if inner in combiners.values():
+            known[inner.results[0]] = _combined(inner, known)
+        else:
+            clone(inner, known)
+
+    def body(elements: list[ir.Value]) -> list[ir.Value]:
+        return inlined(op.regions[0].blocks[0], elements, copy=copy)
 
     return generic(inputs, starts, indexing_maps(op), iterator_kinds(op), body)
 

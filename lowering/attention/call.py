@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.clone import ValueMap, clone, inlined
 from ragged_dialect.ir.match import definer, made_by
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.ir.walk import captures, free_symbol
@@ -201,7 +201,7 @@ def _score_function(module: ir.Operation, block: ir.Block, read: Mapping[ir.Valu
     """The name of a function that does what a score does, of its arguments and of buffers."""
     name = free_symbol(module, _SCORE_NAME)
     kinds = [x.type for x in (*block.arguments, *read.values())]
-    *ops, last = (op.operation for op in block.operations)
+    last = list(block.operations)[-1]
     type_ = ir.FunctionType.get(kinds, [x.type for x in last.operands])
     attributes = {
         "sym_name": ir.StringAttr.get(name),
@@ -211,20 +211,23 @@ def _score_function(module: ir.Operation, block: ir.Block, read: Mapping[ir.Valu
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         function = ir.Operation.create("func.func", attributes=attributes, regions=1)
     body = function.regions[0].blocks.append(*kinds)
-    known: ValueMap = dict(zip((*block.arguments, *read), body.arguments, strict=True))
+    own, others = list(body.arguments)[: len(block.arguments)], list(body.arguments)[len(block.arguments) :]
+    known: ValueMap = dict(zip(read, others, strict=True))
     with ir.InsertionPoint(body):
         for x in captures(block.operations, block.arguments):
             if x not in known:
                 clone(definer(x), known)
-        for op in ops:
-            if op.name in _OF_BUFFERS:
-                operands = [known.get(x, x) for x in op.operands]
-                made = ir.Operation.create(_OF_BUFFERS[op.name], [op.results[0].type], operands)
-                known[op.results[0]] = made.result
-            else:
-                clone(op, known)
-        ir.Operation.create("func.return", operands=[known.get(x, x) for x in last.operands])
+        ir.Operation.create("func.return", operands=inlined(block, own, known, _of_buffers))
     return name
+
+
+def _of_buffers(op: ir.Operation, known: ValueMap) -> None:
+    """A copy of an op, of a buffer where it is of a tensor."""
+    if op.name not in _OF_BUFFERS:
+        clone(op, known)
+        return
+    operands = [known.get(x, x) for x in op.operands]
+    known[op.results[0]] = ir.Operation.create(_OF_BUFFERS[op.name], [op.results[0].type], operands).result
 
 
 _OF_BUFFERS = {"tensor.extract": "memref.load", "tensor.dim": "memref.dim"}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import index_loops, iterator_kinds
 from ragged_dialect.ir import shapes
-from ragged_dialect.ir.clone import clone, copy_attributes
+from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes, inlined
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze, touches_ragged
 from ragged_dialect.layout import Layout
@@ -103,16 +103,13 @@ def clone_payload(ctx: Lowering, body: ir.Block) -> Payload:
     """A payload that clones a linalg region."""
 
     def payload(arguments: list[ir.Value], index: Callable[[int], ir.Value]) -> list[ir.Value]:
-        mapping: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments, strict=True))
-        for op in body.operations:
-            op = op.operation
-            if op.name == "linalg.yield":
-                return [mapping.get(v, v) for v in op.operands]
+        def copy(op: ir.Operation, known: ValueMap) -> None:
             if op.name == "linalg.index":
-                mapping[op.results[0]] = index(op.attributes["dim"].value)
-                continue
-            clone_op(ctx, op, mapping)
-        raise AssertionError
+                known[op.results[0]] = index(op.attributes["dim"].value)
+            else:
+                clone_op(ctx, op, known)
+
+        return inlined(body, arguments, copy=copy)
 
     return payload
 

@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.clone import clone, inlined
 from ragged_dialect.ir.match import defining_op, made_by
 from ragged_dialect.lowering.buffers import is_allocation, is_buffer, plain_dim, root, touches
 from ragged_dialect.lowering.forall_bounds import forall_over
@@ -124,12 +124,8 @@ class Exponentials:
             operands = cut_rows(reader, 0, low, size)
 
             def body(a: list[ir.Value]) -> list[ir.Value]:
-                known: ValueMap = dict(zip(arguments_of(reader), [*a[:ins], *a[ins + 1 :]], strict=True))
-                known[arguments_of(reader)[number]] = arith.mulf(a[number], a[ins])
-                *ops, end = [o.operation for o in reader.regions[0].blocks[0].operations]
-                for o in ops:
-                    clone(o, known)
-                return [known.get(x, x) for x in end.operands]
+                scaled = {arguments_of(reader)[number]: arith.mulf(a[number], a[ins])}
+                return inlined(reader.regions[0].blocks[0], [*a[:ins], *a[ins + 1 :]], scaled)
 
             read = [*operands[:ins], part(factors, tile)]
             made = generic(read, operands[ins:], [*maps[:ins], places, *maps[ins:]], iterator_kinds(reader), body)

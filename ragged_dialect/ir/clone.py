@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import Op, ir
@@ -38,14 +38,19 @@ def clone(op: ir.Operation, known: ValueMap) -> ir.Operation:
     return copy
 
 
-def inlined(block: ir.Block, arguments: Sequence[ir.Value], given: ValueMap | None = None) -> list[ir.Value]:
+def inlined(
+    block: ir.Block,
+    arguments: Sequence[ir.Value],
+    given: ValueMap | None = None,
+    copy: Callable[[ir.Operation, ValueMap], object] = clone,
+) -> list[ir.Value]:
     """What the terminator of a block has, of copies of the other ops at the insertion point; not of those whose result
-    is given."""
+    is given. `copy` makes those that are not just cloned, and lets the map have their results."""
     known: ValueMap = {**dict(zip(block.arguments, arguments, strict=True)), **(given or {})}
     *ops, last = (op.operation for op in block.operations)
     for op in ops:
         if not any(result in known for result in op.results):
-            clone(op, known)
+            copy(op, known)
     return [known.get(x, x) for x in last.operands]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
-from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, may_overlap, root
 from ragged_dialect.lowering.folds import Fold
@@ -161,9 +161,4 @@ def _several(loop: ir.Operation, i: ir.Value, step: int, carried: list[ir.Value]
 
 def _iteration(loop: ir.Operation, i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
     """A copy of the loop's body; the carried values after it."""
-    block = loop.regions[0].blocks[0]
-    known: ValueMap = dict(zip(block.arguments, [i, *carried], strict=True))
-    *body, last = [op.operation for op in block.operations]
-    for op in body:
-        clone(op, known)
-    return [known.get(x, x) for x in last.operands]
+    return inlined(loop.regions[0].blocks[0], [i, *carried])
