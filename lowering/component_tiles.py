@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import definer, made_by
+from ragged_dialect.ir.match import definer, made_by, terminator
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_address, size_key
@@ -85,7 +85,7 @@ class ComponentTiles:
         with ir.InsertionPoint(some.then_block):
             size = build.minimum(left, rows)
             scf.yield_([])
-        end = list(some.then_block.operations)[-1].operation
+        end = terminator(some.then_block)
         block = self.forall.regions[0].blocks[0]
         block.arguments[0].replace_all_uses_with(component)
         for op in list(block.operations)[:-1]:

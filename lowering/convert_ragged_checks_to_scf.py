@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, flow, shapes
-from ragged_dialect.ir.match import is_number
+from ragged_dialect.ir.match import is_number, terminator
 from ragged_dialect.lowering.asserts import Statement, description, record_of, require_around, settle, statement
 from ragged_dialect.lowering.validity import require_dense
 from ragged_dialect.passes.base import RaggedPass
@@ -183,12 +183,10 @@ def _lower_check(state: _State, op: ir.Operation, before: list[ir.Value] | None)
 
 def _finish(block: ir.Block, status: list[ir.Value]) -> None:
     """Put the status in front of the terminator's operands."""
-    terminator = _terminator(block)
-    with ir.InsertionPoint(terminator), terminator.location:
-        ir.Operation.create(
-            terminator.name, operands=[*status, *terminator.operands], attributes=clone.copy_attributes(terminator)
-        )
-    terminator.erase()
+    end = terminator(block)
+    with ir.InsertionPoint(end), end.location:
+        ir.Operation.create(end.name, operands=[*status, *end.operands], attributes=clone.copy_attributes(end))
+    end.erase()
 
 
 def _with_status(op: ir.Operation, operands: list[ir.Value], regions: int) -> ir.Operation:
@@ -244,7 +242,7 @@ def _lower_while(state: _State, op: ir.Operation) -> list[ir.Value]:
     condition the condition is false."""
     made = _with_status(op, [*_good(), *op.operands], 2)
     block, status = _with_carried_status(op.regions[0], made.regions[0], 0)
-    condition = _terminator(op.regions[0].blocks[0])
+    condition = terminator(op.regions[0].blocks[0])
     with ir.InsertionPoint(condition), condition.location:
         scf.yield_(list(condition.operands))
     with ir.InsertionPoint(block):
@@ -296,10 +294,6 @@ def _move(source: ir.Block, target: ir.Block) -> None:
         target.append(inner)
 
 
-def _terminator(block: ir.Block) -> ir.Operation:
-    return list(block.operations)[-1].operation
-
-
 _LOWERED: dict[str, Callable[[_State, ir.Operation], list[ir.Value]]] = {
     "func.call": _lower_call,
     "scf.if": _lower_if,
@@ -326,24 +320,24 @@ def _guard(
     operations = list(block.operations)
     at = next(k for k, o in enumerate(operations) if o.operation == op)
     rest = operations[at + 1 :]
-    terminator = rest[-1].operation
+    end = rest[-1].operation
     made = {result for inner in rest for result in inner.operation.results}
-    given = list(dict.fromkeys(v for v in terminator.operands if v in made))
+    given = list(dict.fromkeys(v for v in end.operands if v in made))
     with ir.InsertionPoint(op), op.location:
         fine = build.equal(status[0], 0)
         guard = scf.IfOp(fine, [*[build.i64()] * STATUS_ENTRIES, *(v.type for v in given)], has_else=True)
     for inner in rest[:-1]:
         inner.operation.detach_from_parent()
         guard.then_block.append(inner)
-    with ir.InsertionPoint(guard.then_block), terminator.location:
+    with ir.InsertionPoint(guard.then_block), end.location:
         scf.yield_(given)
-    with ir.InsertionPoint(guard.else_block), terminator.location:
+    with ir.InsertionPoint(guard.else_block), end.location:
         scf.yield_([*status, *(_nothing(v.type, status[0]) for v in given)])
     found = dict(zip(given, list(guard.results)[STATUS_ENTRIES:]))
-    results = [*list(guard.results)[:STATUS_ENTRIES], *(found.get(v, v) for v in terminator.operands)]
-    with ir.InsertionPoint(terminator), terminator.location:
-        ir.Operation.create(terminator.name, operands=results, attributes=clone.copy_attributes(terminator))
-    terminator.erase()
+    results = [*list(guard.results)[:STATUS_ENTRIES], *(found.get(v, v) for v in end.operands)]
+    with ir.InsertionPoint(end), end.location:
+        ir.Operation.create(end.name, operands=results, attributes=clone.copy_attributes(end))
+    end.erase()
     op.erase()
     _lower_block(state, guard.then_block, status, held)
 

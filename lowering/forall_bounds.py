@@ -1,8 +1,9 @@
-"""The bounds of an `scf.forall` that runs from 0 in steps of 1: giving it some, and reading them."""
+"""An `scf.forall` that runs from 0 in steps of 1: making it, and reading its bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build
@@ -38,3 +39,12 @@ def forall_over(count: Mixed, stays: bool = False) -> ir.Operation:
     if stays:
         forall.attributes["mapping"] = ir.ArrayAttr.get([ir.Attribute.parse("#gpu.block<x>")])
     return forall
+
+
+@contextmanager
+def inside_forall(count: Mixed, stays: bool = False) -> Generator[tuple[ir.Operation, ir.Value]]:
+    """What is made inside in a new forall, as `forall_over` makes it: the op, and the number of an iteration."""
+    forall = forall_over(count, stays)
+    block = forall.regions[0].blocks[0]
+    with ir.InsertionPoint.at_block_terminator(block):
+        yield forall, block.arguments[0]

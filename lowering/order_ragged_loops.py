@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds, renumber_loops
-from ragged_dialect.ir.match import combiner_of, made_by
+from ragged_dialect.ir.match import combiner_of, made_by, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import RaggedPass
@@ -50,7 +50,7 @@ def _relax(op: ir.Operation) -> bool:
     block = op.regions[0].blocks[0]
     outs = list(op.attributes["operandSegmentSizes"])[1]
     arguments = list(block.arguments)[-outs:]
-    yielded = list(list(block.operations)[-1].operands)
+    yielded = list(terminator(block).operands)
     combiners = [combiner_of(a, y, _SUMS) for a, y in zip(arguments, yielded, strict=True)]
     for combiner in combiners:
         if combiner is not None:

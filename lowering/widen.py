@@ -6,7 +6,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import combiner_of, defining_op, filled_with
+from ragged_dialect.ir.match import combiner_of, defining_op, filled_with, terminator
 from ragged_dialect.iteration import output_count
 from ragged_dialect.lowering.decompose import empty_like
 
@@ -25,7 +25,7 @@ def _combiners(op: ir.Operation) -> dict[int, ir.Operation]:
     that is all that touches the out."""
     block = op.regions[0].blocks[0]
     first = len(block.arguments) - output_count(op)
-    yielded = list(block.operations)[-1].operation.operands
+    yielded = terminator(block).operands
     found: dict[int, ir.Operation] = {}
     for number, result in enumerate(op.results):
         combiner = combiner_of(block.arguments[first + number], yielded[number], _COMBINERS)

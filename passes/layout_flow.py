@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.match import definer, enclosing
+from ragged_dialect.ir.match import definer, enclosing, terminator
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops import INFERRED, OPS, VIEWS
@@ -213,7 +213,7 @@ def update_function_types(functions: Sequence[ir.Operation]) -> None:
     """Make function types agree with the entry block and the returned values."""
     for function in functions:
         block = _entry(function)
-        results = [v.type for v in block.operations[len(block.operations) - 1].operation.operands]
+        results = [v.type for v in terminator(block).operands]
         type_ = ir.FunctionType.get([a.type for a in block.arguments], results)
         function.attributes["function_type"] = ir.TypeAttr.get(type_)
 
@@ -239,29 +239,24 @@ def _fail_twice(first: ir.Operation, a: Layout, second: ir.Operation, b: Layout)
 # Values that control flow connects -----------------------------------------------------------
 
 
-def _terminator(region: ir.Region) -> ir.Operation:
-    block = region.blocks[0]
-    return block.operations[len(block.operations) - 1].operation
-
-
 def _groups(*columns: Sequence[ir.Value]) -> list[list[ir.Value]]:
     return [list(group) for group in zip(*columns, strict=True) if is_tensor(group[0].type)]
 
 
 def _if(op: ir.Operation) -> list[list[ir.Value]]:
-    regions = [r for r in op.regions if len(r.blocks)]
-    return _groups(list(op.results), *(list(_terminator(r).operands) for r in regions)) if len(op.results) else []
+    blocks = [r.blocks[0] for r in op.regions if len(r.blocks)]
+    return _groups(list(op.results), *(list(terminator(block).operands) for block in blocks)) if len(op.results) else []
 
 
 def _for(op: ir.Operation) -> list[list[ir.Value]]:
     body = op.regions[0].blocks[0]
     inits = list(op.operands)[3:]
-    return _groups(list(op.results), inits, list(body.arguments)[1:], list(_terminator(op.regions[0]).operands))
+    return _groups(list(op.results), inits, list(body.arguments)[1:], list(terminator(body).operands))
 
 
 def _while(op: ir.Operation) -> list[list[ir.Value]]:
     before, after = op.regions
-    condition, end = _terminator(before), _terminator(after)
+    condition, end = terminator(before.blocks[0]), terminator(after.blocks[0])
     entering = _groups(list(op.operands), list(before.blocks[0].arguments), list(end.operands))
     return entering + _groups(list(op.results), list(condition.operands)[1:], list(after.blocks[0].arguments))
 

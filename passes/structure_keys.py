@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import attribute_names, constant_int, made_by, view_of
+from ragged_dialect.ir.match import attribute_names, constant_int, made_by, terminator, view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, whole_value
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops import SAME_LENGTHS, VIEWS
@@ -315,7 +315,7 @@ def _before_loop(loop: ir.Operation, number: int) -> ir.Value | None:
         return None
     block = loop.regions[0].blocks[0]
     carried = block.arguments[1 + number]
-    value: ir.Value | None = block.operations[len(block.operations) - 1].operands[number]
+    value: ir.Value | None = terminator(block).operands[number]
     while isinstance(value, ir.OpResult):
         value = _above(value)
     return loop.operands[_BOUNDS + number] if value is not None and value == carried else None

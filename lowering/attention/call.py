@@ -13,12 +13,12 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import definer, made_by
+from ragged_dialect.ir.match import definer, made_by, terminator
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.ir.walk import captures, free_symbol
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.external_calls import call_external, module_of
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.ops.attention import Attention, AttentionVjpKvOp, Keys
 
@@ -165,11 +165,9 @@ def lower_to_call(ctx: Lowering, op: Attention, operands: Operands, rooms: Mappi
     written = [room(*sizes) for sizes in rooms.values()]
     known = {x: buffer_of(x) if isinstance(x.type, ir.RankedTensorType) else x for x in _read(op)}
     segments = [[buffer_of(x.values) for x in read] for read in (own, others, saved)] + [written, list(known.values())]
-    forall = forall_over(own[0].extent(0), stays=True)
-    block = forall.regions[0].blocks[0]
-    with ir.InsertionPoint.at_block_terminator(block), ctx.scope():
-        low, count = own[0].component(1, block.arguments[0])
-        (first, length), (second, _) = (x.component(1, block.arguments[0]) for x in others)
+    with inside_forall(own[0].extent(0), stays=True) as (_, component), ctx.scope():
+        low, count = own[0].component(1, component)
+        (first, length), (second, _) = (x.component(1, component) for x in others)
         numbers: list[Mixed] = [low, build.add(low, count), length, first, second]
         module = module_of(op.operation)
         buffers = [x for segment in segments for x in segment]
@@ -201,7 +199,7 @@ def _score_function(module: ir.Operation, block: ir.Block, read: Mapping[ir.Valu
     """The name of a function that does what a score does, of its arguments and of buffers."""
     name = free_symbol(module, _SCORE_NAME)
     kinds = [x.type for x in (*block.arguments, *read.values())]
-    last = list(block.operations)[-1]
+    last = terminator(block)
     type_ = ir.FunctionType.get(kinds, [x.type for x in last.operands])
     attributes = {
         "sym_name": ir.StringAttr.get(name),

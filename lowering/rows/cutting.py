@@ -8,7 +8,7 @@ from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import definer, terminator
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_allocation, plain_dim, range_view
@@ -50,7 +50,7 @@ def cut(group: RowGroup) -> None:
             scf.yield_([])
         for op, parts in reduced.items():
             parts.combine(rooms[op])
-    end = list(loop.body.operations)[-1].operation
+    end = terminator(loop.body)
     narrow(group, low, size, rows, end, Rooms(rooms, loop.induction_variable))
 
 

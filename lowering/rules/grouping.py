@@ -13,7 +13,7 @@ from ragged_dialect.ir.kinds import combine
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.memory import room, tensor_of
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.making import dense_parts
 from ragged_dialect.lowering.search import ended
@@ -121,10 +121,7 @@ def _meet(
 ) -> None:
     """All parts go along their keys: each has `met` the element and its number of that key, and counts it up."""
     step = arith.divui(build.add(size, build.sub(parts, 1)), parts)
-    forall = forall_over(parts, stays=True)
-    (block,) = forall.regions[0].blocks
-    with ir.InsertionPoint.at_block_terminator(block):
-        (part,) = block.arguments
+    with inside_forall(parts, stays=True) as (_, part):
         first = build.mul(part, step)
         own = build.maximum(build.sub(build.minimum(build.add(first, step), size), first), 0)
 

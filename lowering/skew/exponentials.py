@@ -13,7 +13,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone, inlined
 from ragged_dialect.ir.match import defining_op, made_by
 from ragged_dialect.lowering.buffers import is_allocation, is_buffer, plain_dim, root, touches
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
 from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, outs_of
 from ragged_dialect.lowering.skew.parts import Parts, count_from, cut_rows, yielded
@@ -115,10 +115,7 @@ class Exponentials:
         along = [list(stored.results).index(loop) for loop in kept.results]
         places = ir.AffineMap.get(maps[number].n_dims, 0, [maps[number].results[k] for k in along])
         ins = reader.attributes["operandSegmentSizes"][0]
-        with ir.InsertionPoint(reader), reader.location:
-            forall = forall_over(tiles)
-        with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]), reader.location:
-            tile = forall.regions[0].blocks[0].arguments[0]
+        with ir.InsertionPoint(reader), reader.location, inside_forall(tiles) as (_, tile):
             low = build.mul(tile, rows)
             size = build.minimum(rows, build.sub(length, low))
             operands = cut_rows(reader, 0, low, size)

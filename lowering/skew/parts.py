@@ -13,7 +13,7 @@ from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import extent, inner_size, plain_dim, range_view
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.partial_reductions import allocated, combine, part, starts
 from ragged_dialect.lowering.skew.rows import is_along
 
@@ -155,9 +155,7 @@ class Parts:
     ) -> None:  # fmt: skip
         """A forall over parts of rows from one on, which does `then` something with each: its number, its first row and
         how many it has."""
-        forall = forall_over(tiles)
-        with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
-            tile = forall.regions[0].blocks[0].arguments[0]
+        with inside_forall(tiles) as (_, tile):
             low = build.mul(build.add(tile, first), rows)
             size = build.minimum(rows, build.sub(length, low))
             self.one(tile, low, self.cut(low, size), rooms, scan=scan)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import find_ops, outermost
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import inner_size, is_address
@@ -159,7 +160,7 @@ class _Components:
             scf.yield_([])
         with ir.InsertionPoint(alone.then_block), self.forall.location:
             scf.yield_([])
-        self._fill_in(between, following, list(alone.then_block.operations)[-1].operation, component, elements)
+        self._fill_in(between, following, terminator(alone.then_block), component, elements)
 
     def _fill_in(
         self, between: ir.Operation, start: ir.Value, end: ir.Operation, component: ir.Value, elements: int
@@ -183,7 +184,7 @@ class _Components:
                 found.share(length, elements // _PARTS)
         with ir.InsertionPoint.at_block_begin(target), self.forall.location:
             source.arguments[0].replace_all_uses_with(build.value(build.add(start, target.arguments[0])))
-        stop = list(target.operations)[-1].operation
+        stop = terminator(target)
         for op in body:
             op.move_before(stop)
         self.forall.erase()

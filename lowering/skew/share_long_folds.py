@@ -10,7 +10,7 @@ from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.match import constant_int, enclosing
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.folds import Fold
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.rows.groups import CHUNK
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -64,9 +64,7 @@ def _share(loop: ir.Operation, fold: Fold, entries: int) -> None:
     with ir.InsertionPoint(loop), loop.location:
         tiles = build.ceildiv(count, entries)
         parts = memory.room([tiles], type_)
-        forall = forall_over(tiles)
-        tile = forall.regions[0].blocks[0].arguments[0]
-        with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
+        with inside_forall(tiles) as (_, tile):
             low = build.value(build.mul(tile, entries))
             high = build.value(build.minimum(build.add(low, entries), count))
             neutral = fold.neutral(type_)

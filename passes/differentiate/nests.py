@@ -9,6 +9,7 @@ from ragged_dialect import generic
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
@@ -86,7 +87,7 @@ class Nest:
 
     def yielded(self, number: int) -> ir.Value:
         """What the body gives for an out."""
-        return self.body.operations[len(self.body.operations) - 1].operands[number]
+        return terminator(self.body).operands[number]
 
     def gathers(self, which: Callable[[ir.Value], bool]) -> list[ir.Value]:
         """What the body reads that is no operand, of some kind."""

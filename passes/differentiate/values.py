@@ -8,7 +8,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.match import defining_op, made_by
+from ragged_dialect.ir.match import defining_op, made_by, terminator
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
@@ -106,7 +106,7 @@ def before_widening(x: ir.Value) -> ir.Value:
         return x
     if op.name == "linalg.generic":
         block = op.regions[0].blocks[0]
-        widened = made_by(list(block.operations)[-1].operation.operands[0], "arith.extf")
+        widened = made_by(terminator(block).operands[0], "arith.extf")
         if widened is None or widened.operands[0] != block.arguments[0] or len(set(indexing_maps(op))) > 1:
             return x
     return op.operands[0]

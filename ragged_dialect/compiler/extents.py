@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from ragged_dialect._mlir import DYNAMIC, func, ir, passmanager, tensor
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import constant_int, defining_op, made_by
+from ragged_dialect.ir.match import constant_int, defining_op, made_by, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.ops.checks import AssertConformOp, AssertValidOp
@@ -92,7 +92,7 @@ def result_extents(module: ir.Module) -> Extents:
     (block,) = function.regions[0].blocks
     for check in find_ops(module.operation, AssertValidOp.OPERATION_NAME, AssertConformOp.OPERATION_NAME):
         check.erase()
-    end = list(block.operations)[-1]
+    end = terminator(block)
     with ir.InsertionPoint(end), end.location:
         ranks = [ir.ShapedType(v.type).rank for v in end.operands]
         values = zip(end.operands, ranks, strict=True)

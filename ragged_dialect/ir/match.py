@@ -51,6 +51,11 @@ def is_made_in(value: ir.Value, *loops: ir.Operation) -> bool:
     return any(block == loop.regions[0].blocks[0] for loop in loops)
 
 
+def terminator(block: ir.Block) -> ir.Operation:
+    """The last op of a block that is not empty."""
+    return block.operations[len(block.operations) - 1].operation
+
+
 def entry_of(op: ir.Operation) -> ir.OpView:
     """The first op of the function that an op is in."""
     while op.name != "func.func":

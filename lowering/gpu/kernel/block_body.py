@@ -7,6 +7,7 @@ from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import inlined
+from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, may_overlap, root
 from ragged_dialect.lowering.folds import Fold
@@ -74,7 +75,7 @@ class BlockBody:
             guard = scf.IfOp(build.equal(self.thread, 0))
             with ir.InsertionPoint(guard.then_block):
                 scf.yield_([])
-        op.move_before(list(guard.then_block.operations)[-1].operation)
+        op.move_before(terminator(guard.then_block))
 
     def _control(self, op: ir.Operation) -> None:
         """Conditions and bounds are the same in all threads, so barriers inside are too. Nothing that

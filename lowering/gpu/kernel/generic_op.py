@@ -10,6 +10,7 @@ from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.expressions import affine_value
+from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
@@ -74,7 +75,7 @@ class GenericOp:
     @cached_property
     def yielded(self) -> list[ir.Value]:
         """What the payload yields, one value per out."""
-        return list(list(self.block.operations)[-1].operation.operands)
+        return list(terminator(self.block).operands)
 
     @cached_property
     def loads(self) -> list[ir.Operation]:

@@ -15,7 +15,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import constant_int, definer, defining_op
+from ragged_dialect.ir.match import constant_int, definer, defining_op, terminator
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, may_overlap, only_read
 from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
@@ -99,7 +99,7 @@ class Kernel:
     @property
     def end(self) -> ir.Operation:
         """The terminator of the body."""
-        return list(self.body.operations)[-1].operation
+        return terminator(self.body)
 
     # Parameters -------------------------------------------------------------------------------------
 

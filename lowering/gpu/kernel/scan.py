@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.match import defining_op, terminator
 from ragged_dialect.lowering.gpu.kernel.barriers import Access
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.shuffle import shuffle_up
@@ -33,7 +33,7 @@ class RunningSum:
         if len(block.arguments) != 2:
             return None
         total = block.arguments[1]
-        (result,) = list(block.operations)[-1].operation.operands
+        (result,) = terminator(block).operands
         addition = defining_op(result)
         if addition is None or addition.name != "arith.addi" or total not in list(addition.operands):
             return None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, remap
-from ragged_dialect.ir.match import definer, in_block
+from ragged_dialect.ir.match import definer, in_block, terminator
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
@@ -165,7 +165,7 @@ class Regions:
         with ir.InsertionPoint(ops[-1]), ops[-1].location:
             slots: ValueMap = {r: _slot(r) for r in kept if not is_buffer(r)}
             block = _forall_of_one(not any(needs_block(op) for op in ops))
-        end = list(block.operations)[-1].operation
+        end = terminator(block)
         for op in ops:
             op.move_before(end)
         self._bring_in(block, ops)

@@ -13,6 +13,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import apart, extent_key, is_buffer, is_same, plain_dim, range_view, root
@@ -84,13 +85,13 @@ def tile(run: list[Cut], elements: int) -> ir.Operation:
         if run[0].loop is None:
             forall = _mapped(forall_over(1), mapping)
             Mapping().give(last)
-            last.move_before(_end(forall))
+            last.move_before(terminator(forall.regions[0].blocks[0]))
             return forall
         rows = min(_rows(cut, elements) for cut in run)
         size = run[0].generic.extent(run[0].loop)
         rows = min(rows, max(size, 1)) if isinstance(size, int) else rows
         forall = _mapped(forall_over(build.ceildiv(size, rows)), mapping)
-    with ir.InsertionPoint(_end(forall)), last.location:
+    with ir.InsertionPoint(terminator(forall.regions[0].blocks[0])), last.location:
         low = build.mul(forall.regions[0].blocks[0].arguments[0], rows)
         place(run, low, rows, size)
     for cut in run:
@@ -140,10 +141,6 @@ def _part(views: dict[tuple[ir.Value, int], ir.Value], x: ir.Value, dim: int, lo
     if (x, dim) not in views:
         views[x, dim] = range_view(x, dim, low, size)
     return views[x, dim]
-
-
-def _end(forall: ir.Operation) -> ir.Operation:
-    return list(forall.regions[0].blocks[0].operations)[-1].operation
 
 
 def _rows(cut: Cut, elements: int) -> int:

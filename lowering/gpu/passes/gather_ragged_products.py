@@ -9,10 +9,9 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import filled
 from ragged_dialect.ir import build
-from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import filled_with, loop_of
+from ragged_dialect.ir.match import filled_with, loop_of, terminator
 from ragged_dialect.lowering.buffers import extent, root, subview
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.forall_bounds import forall_over, inside_forall
 from ragged_dialect.lowering.gpu.contract.match import RESULT, follows, roles_of
 from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -83,16 +82,9 @@ def _joins(run: list[GenericOp], generic: GenericOp) -> bool:
 def _gather(run: list[GenericOp]) -> None:
     last = run[-1].op
     with ir.InsertionPoint(last), last.location:
-        end = _forall(1)[1]
+        forall = forall_over(1, stays=True)
     for generic in run:
-        generic.op.move_before(end)
-
-
-def _forall(count: Mixed) -> tuple[ir.Value, ir.Operation]:
-    """The number of an iteration, and the end of the body."""
-    forall = forall_over(count, stays=True)
-    block = forall.regions[0].blocks[0]
-    return block.arguments[0], list(block.operations)[-1].operation
+        generic.op.move_before(terminator(forall.regions[0].blocks[0]))
 
 
 def _parts(product: GenericOp) -> int:
@@ -116,8 +108,7 @@ def _split(product: GenericOp, most: int) -> None:
         steps = build.ceildiv(summed, DEVICE.contract_step)
         size = build.mul(build.divide(build.add(steps, build.sub(count, 1)), count), DEVICE.contract_step)
         parts = allocated(count, out)
-        number, end = _forall(count)
-        with ir.InsertionPoint(end):
+        with inside_forall(count, stays=True) as (forall, number):
             low = build.minimum(build.mul(number, size), summed)
             size = build.minimum(size, build.sub(summed, low))
             target = part(parts, number)
@@ -130,4 +121,4 @@ def _split(product: GenericOp, most: int) -> None:
         combiner = combiner_of(product, 0)
         assert combiner is not None
         combine(combiner, parts, out)
-    product.op.move_before(end)
+    product.op.move_before(terminator(forall.regions[0].blocks[0]))

@@ -15,7 +15,7 @@ from ragged_dialect.ir.walk import captures, find_ops, is_outside
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent, root
 from ragged_dialect.lowering.folds import Fold
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     LONG,
     TILE,
@@ -68,11 +68,9 @@ def _split(forall: ir.Operation, limits: SplitLongLoops) -> ir.Operation | None:
     with ir.InsertionPoint(forall), forall.location:
         known = [{x: on_host(x, forall) for x in captures([loop])} for loop, *_ in tiled]
         parts = [tiles.room() for *_, tiles in tiled]
-        made = forall_over(reduce(build.maximum, [tiles.count for *_, tiles in tiled]))
-    block = made.regions[0].blocks[0]
-    with ir.InsertionPoint(list(block.operations)[-1]), forall.location:
-        for (loop, fold, tiles), outside, part in zip(tiled, known, parts, strict=True):
-            _part(loop, fold, tiles, outside, block.arguments[0], part)
+        with inside_forall(reduce(build.maximum, [tiles.count for *_, tiles in tiled])) as (made, tile):
+            for (loop, fold, tiles), outside, part in zip(tiled, known, parts, strict=True):
+                _part(loop, fold, tiles, outside, tile, part)
     for (loop, fold, tiles), part in zip(tiled, parts, strict=True):
         _combine(loop, fold, tiles, part)
     return made

@@ -11,7 +11,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import filled
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, place
@@ -80,11 +80,8 @@ def _split(op: ir.Operation, loop: int, elements: int) -> None:
         extent = generic.extent(loop)
         tiles = build.ceildiv(extent, rows)
         parts = [allocated(tiles, out) for out in generic.outs]
-        forall = forall_over(tiles)
-        replace(Mapping.of(op), tile=None).give(forall)
-        block = forall.regions[0].blocks[0]
-        with ir.InsertionPoint(list(block.operations)[-1]):
-            tile = block.arguments[0]
+        with inside_forall(tiles) as (forall, tile):
+            replace(Mapping.of(op), tile=None).give(forall)
             low = build.mul(tile, rows)
             targets = [part(kept, tile) for kept in parts]
             for combiner, target in zip(combiners, targets, strict=True):

@@ -10,7 +10,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.folds import Fold
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
 from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, SplitLongLoops, VectorTiles, with_bounds
 from ragged_dialect.passes.base import RaggedPass
@@ -65,10 +65,7 @@ def _scan_of(forall: ir.Operation) -> ir.Operation | None:
 
 def _sums(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value) -> None:
     """Make a forall over tiles that has the sum of each."""
-    forall = forall_over(tiles.count)
-    block = forall.regions[0].blocks[0]
-    with ir.InsertionPoint(list(block.operations)[-1]):
-        tile = block.arguments[0]
+    with inside_forall(tiles.count) as (_, tile):
         part = with_bounds(loop, tiles.bounds(tile), build.constant(build.i64(), 0), {})
         for store in find_ops(part, "memref.store"):
             store.erase()
@@ -78,8 +75,7 @@ def _sums(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value) -> None:
 
 def _starts(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value, starts: ir.Value) -> None:
     """Make a forall of one iteration that has the sum before each tile."""
-    forall = forall_over(arith.minsi(tiles.count, build.value(1)))
-    with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
+    with inside_forall(arith.minsi(tiles.count, build.value(1))):
         memref.store(loop.operands[3], starts, [build.value(0)])
 
         def body(tile: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
@@ -93,9 +89,6 @@ def _starts(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value, starts: ir.V
 def _tiles(loop: ir.Operation, tiles: VectorTiles, starts: ir.Value) -> None:
     """Make a forall over tiles, or over one that is all, that does a part of the loop."""
     step = tiles.step()
-    forall = forall_over(arith.maxsi(tiles.count, build.value(1)))
-    block = forall.regions[0].blocks[0]
-    with ir.InsertionPoint(list(block.operations)[-1]):
-        tile = block.arguments[0]
+    with inside_forall(arith.maxsi(tiles.count, build.value(1))) as (_, tile):
         init = tiles.choose(lambda: memref.load(starts, [tile]), lambda: loop.operands[3], build.i64())
         with_bounds(loop, tiles.bounds(tile, step), init, {})

@@ -11,11 +11,11 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, remap
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import definer, terminator
 from ragged_dialect.ir.walk import captures, ops_in, outermost
 from ragged_dialect.lowering.attributes import GATE, SEGMENT, Mapping
 from ragged_dialect.lowering.buffers import extent, is_allocation, is_buffer
-from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
+from ragged_dialect.lowering.forall_bounds import counts_of, forall_over, inside_forall
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.passes.fission_ragged_foralls import fission
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
@@ -189,9 +189,9 @@ def _recounted(forall: ir.Operation, count: ir.Value) -> ir.Operation:
     Mapping.of(forall).give(made)
     old, new = forall.regions[0].blocks[0], made.regions[0].blocks[0]
     old.arguments[0].replace_all_uses_with(new.arguments[0])
-    terminator = list(new.operations)[-1].operation
+    end = terminator(new)
     for op in list(old.operations)[:-1]:
-        op.operation.move_before(terminator)
+        op.operation.move_before(end)
     forall.erase()
     return made
 
@@ -207,8 +207,7 @@ def _pick_version(
     places = arith.select(short, build.value(0), build.value(places))
     allowed = arith.select(short, build.value(-1), most)
     count = build.value(sizes.count)
-    forall = forall_over(1)
-    with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
+    with inside_forall(1):
         last = arith.subi(count, build.value(1))
 
         def longer(k: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:

@@ -20,7 +20,7 @@ from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.attributes import BLOCK_SIZES, Mapping
 from ragged_dialect.lowering.buffers import extent, range_view
 from ragged_dialect.lowering.exact_sums import SHORT
-from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
+from ragged_dialect.lowering.forall_bounds import counts_of, inside_forall
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.barriers import Barriers
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
@@ -206,11 +206,8 @@ class _Balanced:
     def _carrying(self, plan: _Plan, lanes: Lanes) -> ir.Operation:
         """A forall over tiles: where a component ends that started in an earlier one, what the tiles
         from there on have of it is added."""
-        forall = forall_over(plan.tiles)
-        body = forall.regions[0].blocks[0]
-        tile = body.arguments[0]
         code = ComponentCode(self.found, {})
-        with ir.InsertionPoint(list(body.operations)[-1]):
+        with inside_forall(plan.tiles) as (forall, tile):
             component = build.to_index(memref.load(plan.starts, [tile]))
             with flow.when(build.less(component, plan.count)):
                 items = MergedItems(code, build.value(plan.count))
