@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import func, ir
 from ragged_dialect.ir import build
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.lowering.asserts import Statement, description, record_of, settle, statement
 from ragged_dialect.lowering.validity import require_dense
 from ragged_dialect.passes.base import RaggedPass
@@ -39,10 +40,9 @@ class ConvertRaggedChecksToCalls(RaggedPass):
         """Lower the asserts of every function of a module."""
         settle(op)
         checks: list[ir.ArrayAttr] = []
-        for function in list(op.regions[0].blocks[0].operations):
-            if function.operation.name == "func.func":
-                for block in function.operation.regions[0].blocks:
-                    _lower_block(block, checks, frozenset())
+        for function in functions_of(op).values():
+            for block in function.regions[0].blocks:
+                _lower_block(block, checks, frozenset())
         if checks:
             op.attributes["ragged.checks"] = ir.ArrayAttr.get(checks)
             with ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]):

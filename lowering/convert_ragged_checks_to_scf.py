@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, flow, shapes
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import is_number, terminator
 from ragged_dialect.lowering.asserts import Statement, description, record_of, require_around, settle, statement
 from ragged_dialect.lowering.validity import require_dense
@@ -47,11 +48,11 @@ class ConvertRaggedChecksToScf(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Lower the asserts of every function of a module."""
         settle(op)
-        functions = [f.operation for f in op.regions[0].blocks[0].operations if f.operation.name == "func.func"]
-        checked = _checked_functions(functions)
+        functions = functions_of(op)
+        checked = _checked_functions(list(functions.values()))
         state = _State(checked)
-        for function in functions:
-            if function.attributes["sym_name"].value in checked:
+        for name, function in functions.items():
+            if name in checked:
                 _lower_function(state, function)
         if state.checks:
             op.attributes["ragged.checks"] = ir.ArrayAttr.get(state.checks)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import terminator
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
@@ -49,10 +50,9 @@ class ConvertRaggedForallToLoops(RaggedPass):
         if self.chunk < 1:
             raise PassFailure(op, f"expected a chunk of at least 1 element, got {self.chunk}")
         require_buffers(op)
-        for function in op.regions[0].blocks[0].operations:
-            if function.operation.name == "func.func":
-                for block in function.operation.regions[0].blocks:
-                    self._convert(block, True, self.results)
+        for function in functions_of(op).values():
+            for block in function.regions[0].blocks:
+                self._convert(block, True, self.results)
 
     def _convert(self, block: ir.Block, parallel: bool, results: int) -> None:
         # Before those of flat ops, which are as they shall be.

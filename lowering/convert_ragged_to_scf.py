@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.iteration import BACKWARDS, is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
@@ -90,9 +91,8 @@ class ConvertRaggedToScf(RaggedPass):
             return
         passmanager.PassManager.parse("builtin.module(func.func(linalg-generalize-named-ops))").run(op)
         prepare(op, self.recompute)
-        for function in list(op.regions[0].blocks[0].operations):
-            if function.operation.name == "func.func":
-                _lower_function(function.operation, self)
+        for function in functions_of(op).values():
+            _lower_function(function, self)
 
 
 def _has_ragged(module: ir.Operation) -> bool:

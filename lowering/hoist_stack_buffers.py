@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.functions import defined_functions
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -30,10 +31,8 @@ class HoistStackBuffers(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Hoist in every function of a module."""
-        for function in op.regions[0].blocks[0].operations:
-            function = function.operation
-            if function.name == "func.func" and len(function.regions[0].blocks):
-                _hoist(function)
+        for function in defined_functions(op).values():
+            _hoist(function)
 
 
 def _hoist(function: ir.Operation) -> None:

@@ -10,6 +10,7 @@ from ragged_dialect.checks import HIGHEST
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, free_symbol
 from ragged_dialect.iteration import KERNEL, PARALLEL
@@ -39,12 +40,11 @@ class OutlineRaggedLoops(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Outline the loops of every function of a module."""
-        for function in list(op.regions[0].blocks[0].operations):
-            if function.operation.name == "func.func":
-                loops: list[ir.Operation] = []
-                _collect(function.operation, loops)
-                for k, loop in enumerate(loops):
-                    _outline(op, function.operation, loop, k)
+        for function in functions_of(op).values():
+            loops: list[ir.Operation] = []
+            _collect(function, loops)
+            for k, loop in enumerate(loops):
+                _outline(op, function, loop, k)
 
 
 def _collect(op: ir.Operation, found: list[ir.Operation]) -> None:

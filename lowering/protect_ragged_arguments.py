@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.types import is_tensor
 
@@ -27,9 +28,8 @@ class ProtectRaggedArguments(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Mark the arguments of every public function of a module."""
-        for function in op.regions[0].blocks[0].operations:
-            function = function.operation
-            if function.name == "func.func" and "sym_visibility" not in function.attributes:
+        for function in functions_of(op).values():
+            if "sym_visibility" not in function.attributes:
                 _protect(function)
 
 

@@ -15,6 +15,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import generic, indexing_maps, loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
+from ragged_dialect.ir.functions import defined_functions
 from ragged_dialect.ir.match import constant_int, view_of
 from ragged_dialect.ir.walk import find_ops, is_outside
 from ragged_dialect.iteration import is_compute
@@ -76,10 +77,9 @@ class RaggedInsertChecks(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Insert the checks of every function of a module."""
         called = {call.attributes["callee"].value for call in walk(op) if call.name == "func.call"}
-        for function in op.regions[0].blocks[0].operations:
-            function = function.operation
-            if function.name == "func.func" and len(function.regions[0].blocks) and CHECKED not in function.attributes:
-                self._run_function(function, function.attributes["sym_name"].value in called)
+        for name, function in defined_functions(op).items():
+            if CHECKED not in function.attributes:
+                self._run_function(function, name in called)
 
     def _run_function(self, function: ir.Operation, moves: bool) -> None:
         if len(function.regions[0].blocks) > 1:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import find_ops, outermost
 from ragged_dialect.lowering.attributes import Mapping
@@ -71,14 +72,13 @@ class ShareLongComponents(RaggedPass):
         if self.elements < 1:
             raise PassFailure(op, f"expected elements of at least 1, got {self.elements}")
         refuse = self.refuse and not _has_effects(op)
-        for function in op.regions[0].blocks[0].operations:
-            if function.operation.name == "func.func":
-                found = [_Components.of(forall) for forall in outermost(function, "scf.forall")]
-                for one in found:
-                    if one is not None and not refuse:
-                        one.share(self.elements)
-                if refuse and _refuse([one for one in found if one is not None], self.elements):
-                    op.attributes[REFUSES] = ir.UnitAttr.get()
+        for function in functions_of(op).values():
+            found = [_Components.of(forall) for forall in outermost(function, "scf.forall")]
+            for one in found:
+                if one is not None and not refuse:
+                    one.share(self.elements)
+            if refuse and _refuse([one for one in found if one is not None], self.elements):
+                op.attributes[REFUSES] = ir.UnitAttr.get()
         if REFUSES in op.attributes:
             declare(op)
 

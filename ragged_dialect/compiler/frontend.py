@@ -12,6 +12,7 @@ from ragged_dialect.asm.files import read_file
 from ragged_dialect.asm.module import copy_module, load_module, parse_module, print_module
 from ragged_dialect.dialect import context as make_context
 from ragged_dialect.errors import CompileError
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.runtime.signature import Group, Part, Signature, numpy_dtype
@@ -39,7 +40,7 @@ class Program:
     @property
     def entry(self) -> ir.Operation:
         """The function that is compiled."""
-        return next(f for f in functions(self.module).values() if _is_public(f))
+        return next(f for f in functions_of(self.module.operation).values() if _is_public(f))
 
     def again(self) -> Callable[[], Program]:
         """What makes the program once more, which keeps its text only."""
@@ -87,18 +88,9 @@ def _load(source: object, filename: str) -> ir.Module:
     return load_module(source, make_context(), filename)
 
 
-def functions(module: ir.Module) -> dict[str, ir.Operation]:
-    """The functions of a module by name."""
-    return {
-        f.operation.attributes["sym_name"].value: f.operation
-        for f in module.body.operations
-        if f.operation.name == "func.func"
-    }
-
-
 def _find_entry(module: ir.Module, name: str | None) -> ir.Operation:
     """The function of a name, or the only public one. CompileError when there is none."""
-    found = functions(module)
+    found = functions_of(module.operation)
     public = [n for n, f in found.items() if _is_public(f)]
     if name is None:
         if len(public) != 1:
@@ -114,7 +106,7 @@ def _find_entry(module: ir.Module, name: str | None) -> ir.Operation:
 def _keep_only(module: ir.Module, entry: ir.Operation) -> None:
     """Functions that the entry does not reach are removed; the others become private, which says that only
     the entry checks its arguments. CompileError for a call of a function without a body."""
-    for function in functions(module).values():
+    for function in functions_of(module.operation).values():
         if function != entry:
             function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     if "sym_visibility" in entry.attributes:
@@ -152,7 +144,7 @@ def _is_declaration(function: ir.Operation) -> bool:
 
 def _check_calls(module: ir.Module) -> None:
     """A call of a function without a body would fail in the linker, without a place."""
-    declared = {name for name, function in functions(module).items() if _is_declaration(function)}
+    declared = {name for name, function in functions_of(module.operation).items() if _is_declaration(function)}
     called: list[str] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:

@@ -7,13 +7,15 @@ from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.walk import free_symbol, ops_in
 
 
+def functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
+    """The functions of a module by name."""
+    ops = [op.operation for op in module.regions[0].blocks[0].operations]
+    return {name_of(op): op for op in ops if op.name == "func.func"}
+
+
 def defined_functions(module: ir.Operation) -> dict[str, ir.Operation]:
-    """The functions of a module that have a body, by name."""
-    return {
-        name_of(op.operation): op.operation
-        for op in module.regions[0].blocks[0].operations
-        if op.operation.name == "func.func" and len(op.operation.regions[0].blocks)
-    }
+    """Those that have a body."""
+    return {name: op for name, op in functions_of(module).items() if len(op.regions[0].blocks)}
 
 
 def name_of(function: ir.Operation) -> str:

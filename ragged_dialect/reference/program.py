@@ -11,6 +11,7 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.iteration import Iteration
 from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.reference.checker import DataChecker
@@ -97,11 +98,7 @@ class Program:
         self._iterations: dict[ir.Operation, Iteration] = {}
         self._slots: dict[ir.Value, int] = {}
         self._blocks: dict[str, Block] = {}
-        self.functions = {
-            op.operation.attributes["sym_name"].value: op.operation
-            for op in module.body.operations
-            if op.operation.name == "func.func"
-        }
+        self.functions = functions_of(module.operation)
 
     def function(self, name: str) -> ir.Operation:
         """The op of a function."""

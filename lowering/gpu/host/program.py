@@ -29,6 +29,7 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
+from ragged_dialect.ir.functions import defined_functions
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.gpu.host import control, floats, integers, memory
 from ragged_dialect.lowering.gpu.host.writer import FLOATS, HostWriter, dtype, is_buffer, kind
@@ -49,7 +50,7 @@ def host_source(module: ir.Module, narrow: Collection[str] = ()) -> HostProgram:
     `narrow` exist for 32-bit indices too.
 
     CompileError, with the op's name, for what the host cannot run."""
-    functions = {op.attributes["sym_name"].value: op for op in _children(module, "func.func") if _has_body(op)}
+    functions = defined_functions(module.operation)
     public = [name for name, op in functions.items() if "sym_visibility" not in op.attributes]
     if len(public) != 1:
         raise CompileError(f"expected one public function in a host program, got {len(public)}")
@@ -59,16 +60,9 @@ def host_source(module: ir.Module, narrow: Collection[str] = ()) -> HostProgram:
     for name, op in functions.items():
         _function(writer, op, writer.functions[name])
     _entry(writer, entry, bool(checks))
-    constants = {op.attributes["sym_name"].value: constant(op) for op in _children(module, "memref.global")}
+    globals_ = [op.operation for op in module.body.operations if op.operation.name == "memref.global"]
+    constants = {op.attributes["sym_name"].value: constant(op) for op in globals_}
     return HostProgram(_text(writer), constants, checks, labels_of(module), tuple(writer.reads_back))
-
-
-def _children(module: ir.Module, name: str) -> list[ir.Operation]:
-    return [op.operation for op in module.operation.regions[0].blocks[0].operations if op.operation.name == name]
-
-
-def _has_body(function: ir.Operation) -> bool:
-    return len(function.regions[0].blocks) > 0
 
 
 def _entry(w: HostWriter, function: ir.Operation, checked: bool) -> None:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import is_number
 from ragged_dialect.ir.walk import find_ops, free_symbol, ops_in, outermost
 from ragged_dialect.lowering.attention.call import AttentionCall
@@ -55,16 +56,14 @@ class ConvertForallToGpu(RaggedPass):
             raise PassFailure(op, f"expected unroll of 1, 2, 4 or 8, got {self.unroll}")
         require_buffers(op)
         kernels = None
-        for function in list(op.regions[0].blocks[0].operations):
-            if function.operation.name != "func.func":
-                continue
+        for owner, function in functions_of(op).items():
             for number, forall in enumerate(outermost(function, "scf.forall")):
                 kernels = kernels or _gpu_module(op)
                 _require_numbers(forall)
-                name = free_symbol(kernels, f"{function.operation.attributes['sym_name'].value}_{number}")
+                name = free_symbol(kernels, f"{owner}_{number}")
                 mapping = Mapping.of(forall)
                 threads = min(mapping.threads or self.threads, self.threads)
-                guards = _guards(op, function.operation, forall)
+                guards = _guards(op, function, forall)
                 build = schedule(mapping.schedule or GENERAL).build
                 build(forall, kernels, name, guards, threads, mapping.unroll or self.unroll)
 

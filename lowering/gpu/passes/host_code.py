@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import Op, ir
+from ragged_dialect.ir.functions import defined_functions
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.passes.base import PassFailure
 
@@ -10,8 +11,7 @@ from ragged_dialect.passes.base import PassFailure
 def host_functions(module: ir.Operation) -> list[ir.Operation]:
     """The functions of a bufferized module that have a body. PassFailure at the first loop or linalg op on tensors."""
     require_buffers(module)
-    functions = [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "func.func"]
-    return [function for function in functions if len(function.regions[0].blocks) > 0]
+    return list(defined_functions(module).values())
 
 
 def blocks_to_tile(module: ir.Operation, tile: int) -> list[ir.Block]:

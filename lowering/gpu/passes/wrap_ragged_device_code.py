@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
+from ragged_dialect.ir.functions import defined_functions, functions_of
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.attention.call import is_score
 from ragged_dialect.lowering.buffers import require_buffers
@@ -45,14 +46,11 @@ class WrapRaggedDeviceCode(RaggedPass):
         """Wrap the device code of every function of a module."""
         require_buffers(op)
         _require_ranks(op)
-        block = op.regions[0].blocks[0]
-        functions = [f.operation for f in block.operations if f.operation.name == "func.func"]
-        for function in functions:
-            if len(function.regions[0].blocks) and not is_score(function):
+        for function in defined_functions(op).values():
+            if not is_score(function):
                 _wrap(function, "ragged.checks" in op.attributes and "sym_visibility" not in function.attributes)
-        for function in functions:
-            if function.attributes["sym_name"].value == REPORT:
-                function.erase()
+        if REPORT in functions_of(op):
+            functions_of(op)[REPORT].erase()
 
 
 def _wrap(function: ir.Operation, is_checked: bool) -> None:
