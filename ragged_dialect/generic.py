@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ragged_dialect._mlir import ir, linalg
+from ragged_dialect._mlir import arith, ir, linalg
 from ragged_dialect.ir.walk import find_ops
 
 
@@ -69,6 +69,15 @@ def renumber_loops(op: ir.Operation, place: Mapping[int, int]) -> None:
         index.attributes["dim"] = ir.IntegerAttr.get(
             ir.IntegerType.get_signless(64), place[index.attributes["dim"].value]
         )
+
+
+def count_from(op: ir.Operation, low: ir.Value, loop: int = 0) -> None:
+    """Let the index of a loop of an op, whose operands are parts from a place on, be that in the whole."""
+    for index in find_ops(op, "linalg.index"):
+        if index.attributes["dim"].value == loop:
+            with ir.InsertionPoint.after(index), index.location:
+                row = arith.addi(index.results[0], low)
+            index.results[0].replace_all_uses_except(row, row.owner.operation)
 
 
 def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
-from ragged_dialect.generic import indexing_maps
+from ragged_dialect.generic import count_from, indexing_maps
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer, terminator
@@ -14,7 +14,6 @@ from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_allocation, plain_dim, range_view
 from ragged_dialect.lowering.rows.groups import RowGroup
 from ragged_dialect.lowering.rows.op import Place
-from ragged_dialect.lowering.skew.parts import count_from
 from ragged_dialect.lowering.vector.machine import CACHE_LINE
 
 

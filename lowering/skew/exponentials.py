@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import generic, indexing_maps, iterator_kinds
+from ragged_dialect.generic import count_from, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone, inlined
@@ -16,7 +16,7 @@ from ragged_dialect.lowering.buffers import is_allocation, is_buffer, plain_dim,
 from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
 from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, outs_of
-from ragged_dialect.lowering.skew.parts import Parts, count_from, cut_rows, yielded
+from ragged_dialect.lowering.skew.parts import Parts, cut_rows, yielded
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut
 
 

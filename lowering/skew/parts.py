@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
+from ragged_dialect._mlir import ir
+from ragged_dialect.generic import count_from, filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, flow, memory, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers import extent, inner_size, plain_dim, range_view
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.forall_bounds import inside_forall
@@ -167,15 +167,6 @@ def cut_rows(op: ir.Operation, loop: int, low: Mixed, size: Mixed) -> list[ir.Va
     """The operands of a generic, of which only some rows along a loop are left."""
     places = [(x, plain_dim(map_, loop)) for x, map_ in zip(op.operands, indexing_maps(op), strict=True)]
     return [x if dim is None or dim < 0 else range_view(x, dim, low, size) for x, dim in places]
-
-
-def count_from(op: ir.Operation, low: ir.Value, loop: int = 0) -> None:
-    """Let an index of an op, which has the rows from one on, be that of all rows."""
-    for index in find_ops(op, "linalg.index"):
-        if index.attributes["dim"].value == loop:
-            with ir.InsertionPoint.after(index), index.location:
-                row = arith.addi(index.results[0], low)
-            index.results[0].replace_all_uses_except(row, row.owner.operation)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
+from ragged_dialect.generic import count_from
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import terminator
-from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import apart, extent_key, is_buffer, is_same, plain_dim, range_view, root
 from ragged_dialect.lowering.forall_bounds import forall_over
@@ -132,7 +132,8 @@ def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, ir.Value] |
         Mapping().give(copy)
         for k, x in enumerate(operands):
             copy.operands[k] = x
-        _shift_index(copy, cut.loop, low)
+        if cut.loop is not None:
+            count_from(copy, build.value(low), cut.loop)
 
 
 def _part(views: dict[tuple[ir.Value, int], ir.Value], x: ir.Value, dim: int, low: Mixed, size: Mixed) -> ir.Value:
@@ -150,13 +151,3 @@ def _rows(cut: Cut, elements: int) -> int:
         if d != cut.loop:
             inner *= max(1, cut.generic.static_extent(d) or DEVICE.dynamic_extent)
     return max(1, elements // inner)
-
-
-def _shift_index(op: ir.Operation, loop: int | None, low: Mixed) -> None:
-    """`linalg.index` of the cut loop counts from the tile's start."""
-    for index in find_ops(op, "linalg.index"):
-        if index.attributes["dim"].value != loop:
-            continue
-        with ir.InsertionPoint.after(index), index.location:
-            shifted = arith.addi(index.results[0], build.value(low))
-        index.results[0].replace_all_uses_except(shifted, shifted.owner.operation)

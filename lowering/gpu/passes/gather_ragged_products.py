@@ -10,13 +10,12 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import filled
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import filled_with, loop_of, terminator
-from ragged_dialect.lowering.buffers import extent, root, subview
+from ragged_dialect.lowering.buffers import extent, is_address, root, subview
 from ragged_dialect.lowering.forall_bounds import forall_over, inside_forall
 from ragged_dialect.lowering.gpu.contract.match import RESULT, follows, roles_of
 from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.host_code import host_blocks, host_functions
-from ragged_dialect.lowering.gpu.passes.tile_flat_ops import CROSSED
 from ragged_dialect.lowering.partial_reductions import allocated, combine, part
 from ragged_dialect.passes.base import RaggedPass
 
@@ -68,7 +67,7 @@ def _runs(block: ir.Block) -> list[list[GenericOp]]:
             elif open_ := open_ and _joins(runs[-1], generic):
                 runs[-1].append(generic)
             last = generic
-        elif op.name not in CROSSED and not op.name.startswith("arith."):
+        elif not is_address(op):
             last, open_ = None, False
     return runs
 

@@ -8,13 +8,11 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import VIEWS, root
+from ragged_dialect.lowering.buffers import is_address, root
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel.status import is_good, status_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.passes.base import RaggedPass
-
-_BETWEEN = VIEWS | {"memref.alloc", "memref.dim"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ def _merge_in(block: ir.Block, status: ir.Value) -> None:
             if earlier is not None:
                 _merge(earlier, op, status)
             earlier = op
-        elif op.name not in _BETWEEN and not op.name.startswith("arith."):
+        elif not is_address(op):
             earlier = None
 
 

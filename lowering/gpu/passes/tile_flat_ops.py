@@ -7,13 +7,10 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.lowering.buffers import VIEWS
+from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, joins, tile
 from ragged_dialect.lowering.gpu.passes.host_code import blocks_to_tile
 from ragged_dialect.passes.base import RaggedPass
-
-CROSSED = VIEWS | {"memref.alloc", "memref.dim"}
-"""What may stand between ops that share a forall."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +49,6 @@ def _runs(block: ir.Block) -> list[list[Cut]]:
             if runs[-1] and not joins(runs[-1], cut):
                 runs.append([])
             runs[-1].append(cut)
-        elif op.name not in CROSSED and not op.name.startswith("arith."):
+        elif not is_address(op):
             runs.append([])
     return [run for run in runs if run]
