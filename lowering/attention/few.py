@@ -4,7 +4,7 @@ vectors, and elements of values. All heads of a tile of keys are done one after 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ragged_dialect._mlir import arith, ir, memref, tensor, vector
@@ -142,7 +142,7 @@ class Few:
             flow.strided(low, self.n, high, [], lambda place, _: products(place))
             flow.strided(low, 1, high, [], lambda place, _: score(place))
         highest = flow.strided(low, self.n, high, [spread], scores)[0]
-        top = Emitter().number(_folded(highest, _higher))
+        top = Emitter().number(build.folded(highest, _higher))
         shrink = exp2_at_most_one(before - top)
         tops = Emitter().number(vector.broadcast(self.lanes, top.value))
 
@@ -153,7 +153,7 @@ class Few:
             return [(Emitter().number(so_far[0]) + weight).value]
 
         added = flow.strided(low, self.n, high, [self.zero], weights)[0]
-        total = total * Number(Emitter(), shrink.value) + Number(Emitter(), _folded(added, arith.addf))
+        total = total * Number(Emitter(), shrink.value) + Number(Emitter(), build.folded(added, arith.addf))
         for k, x in enumerate((top, total)):
             memref.store(x.value, self.state, [build.value(k), slot])
         pieces = self.many.pieces(self.width)
@@ -205,12 +205,3 @@ class Few:
 def _higher(a: ir.Value, b: ir.Value) -> ir.Value:
     first, second = Emitter().number(a), Emitter().number(b)
     return first.emitter.select(first.compare(">", second), first, second).value
-
-
-def _folded(x: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
-    """The lanes of a vector folded as a tree."""
-    count = x.type.shape[0]
-    while count > 1:
-        count //= 2
-        x = combine(build.lanes_of(x, 0, count), build.lanes_of(x, count, count))
-    return vector.extract(x, [], [0])

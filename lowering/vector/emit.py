@@ -9,7 +9,6 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math.library import call_masked
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of, width
@@ -96,7 +95,7 @@ def _emit(body: Body, lanes: int, masked: bool, whole: bool, least: int | None =
         def alone() -> list[ir.Value]:
             carried = [splat(one.combiner.identity(), least) for one in folded]
             once = Step(body, least, low, first_lanes(left, least)).run(folded, carried)
-            return [folded_lanes(one, x, least) for one, x in zip(folded, once, strict=True)]
+            return [folded_lanes(one, x) for one, x in zip(folded, once, strict=True)]
 
         types = [one.element.type for one in folded]
         made = flow.choose(few, alone, lambda: _folds(body, folded, lanes, end, mask=True), types)
@@ -118,7 +117,7 @@ def _folds(body: Body, folded: list[Accumulator], lanes: int, end: ir.Value, *, 
         return Step(body, lanes, at, first_lanes(arith.subi(end, at), lanes) if mask else None).run(folded, carried)
 
     made = flow.strided(body.loop.operands[0], lanes, end, carried, step)
-    return [folded_lanes(one, x, lanes) for one, x in zip(folded, made, strict=True)]
+    return [folded_lanes(one, x) for one, x in zip(folded, made, strict=True)]
 
 
 def full(low: ir.Value, high: ir.Value, lanes: int) -> ir.Value:
@@ -293,17 +292,9 @@ def counted(element: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     return arith.muli(element, count)
 
 
-def folded_lanes(one: Accumulator, lanes: ir.Value, count: int) -> ir.Value:
-    return vector.extract(halved(one.combiner, lanes, count, 1), [], [0])
-
-
-def halved(combiner: Combiner, lanes: ir.Value, count: int, left: int) -> ir.Value:
-    """The lanes of a vector folded as a tree, halves with each other, until so many are left."""
-    while count > left:
-        count //= 2
-        first, second = (build.lanes_of(lanes, start, count) for start in (0, count))
-        lanes = combiner.apply(second, first)
-    return lanes
+def folded_lanes(one: Accumulator, lanes: ir.Value) -> ir.Value:
+    """What an accumulator has of all lanes."""
+    return build.folded(lanes, lambda first, second: one.combiner.apply(second, first))
 
 
 def _total(one: Accumulator, folded: ir.Value) -> Callable[[ir.Value], ir.Value]:

@@ -156,7 +156,7 @@ class _Component:
         kept = [one for one in body.accumulators if not is_count(body, one)]
         carried = [splat(one.combiner.identity(), self.lanes) for one in kept]
         made = _Once(self, body).run(kept, carried)
-        totals = {one: folded_lanes(one, x, self.lanes) for one, x in zip(kept, made, strict=True)}
+        totals = {one: folded_lanes(one, x) for one, x in zip(kept, made, strict=True)}
         for one in body.accumulators:
             self._keep(body, one, totals[one] if one in totals else self._count(one))
 

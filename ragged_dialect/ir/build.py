@@ -6,11 +6,11 @@ Everything is created at the current insertion point and location.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any, TypeAlias, overload
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir
+from ragged_dialect._mlir import DYNAMIC, arith, ir, vector
 from ragged_dialect.checks import HIGHEST
 
 Mixed: TypeAlias = "int | ir.Value"
@@ -227,3 +227,12 @@ def lanes_of(value: ir.Value, start: int, size: int) -> ir.Value:
     type_ = ir.VectorType.get([size], value.type.element_type)
     made = ir.Operation.create("vector.extract_strided_slice", results=[type_], operands=[value], attributes=attributes)
     return made.result
+
+
+def folded(value: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
+    """The lanes of a vector, of which there are a power of two, folded as a tree: halves with each other."""
+    count = value.type.shape[0]
+    while count > 1:
+        count //= 2
+        value = combine(lanes_of(value, 0, count), lanes_of(value, count, count))
+    return vector.extract(value, [], [0])
