@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, where
 from ragged_dialect.arrays.ops.reduce import finish, kept, reduce, source
-from ragged_dialect.arrays.ops.statistics import count, float_dtype, mean_of, squares_about, wide
+from ragged_dialect.arrays.ops.statistics import count, float_dtype, mean_of, squares_about, summed, wide
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.loops import empty, loops_of, mapped
 from ragged_dialect.arrays.tracing.operation import operation
@@ -24,12 +23,15 @@ def _floating(x: Tensor) -> Tensor:
     return x if dtype == x.dtype else astype(x, dtype=dtype)
 
 
-def _with_reduced(
-    x: Tensor, dims: frozenset[int], reduced: list[Tensor], dtype: DType, body: Callable[[list[ir.Value]], ir.Value]
-) -> Tensor:
-    """Elements of `x` with those of results of its reduction, at their kept dims."""
-    left = kept(x, dims).dims
-    return mapped(x, [(r, left) for r in reduced], dtype, body)
+def _with_reduced(x: Tensor, dims: frozenset[int], reduced: list[Tensor], body: Callable[..., ir.Value]) -> Tensor:
+    """What a body makes of elements of `x` and those of results of its reduction, at their kept dims, in the dtype of
+    these."""
+    left, inner = kept(x, dims).dims, reduced[0].dtype
+
+    def converted(given: list[ir.Value]) -> ir.Value:
+        return elements.convert(body(elements.convert(given[0], x.dtype, inner), *given[1:]), inner, x.dtype)
+
+    return mapped(x, [(r, left) for r in reduced], x.dtype, converted)
 
 
 def _maximum_and_sum(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
@@ -37,15 +39,10 @@ def _maximum_and_sum(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
     inner = wide(x.dtype)
 
     def largest(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
-        return [elements.create("arith.maximumf", accumulated[0], elements.convert(given[0], x.dtype, inner))]
-
-    def total(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
-        shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, inner), given[1])
-        return [elements.create("arith.addf", accumulated[0], elements.create("math.exp", shifted))]
+        return [arith.maximumf(accumulated[0], elements.convert(given[0], x.dtype, inner))]
 
     (high,) = reduce(x, dims, [(inner, elements.infinity(inner, -1))], largest)
-    (sums,) = reduce(x, dims, [(inner, elements.constant(inner, 0))], total, [high])
-    return high, sums
+    return high, summed(x, dims, inner, lambda e: math.exp(arith.subf(*e)), [high])
 
 
 @operation("softmax")
@@ -61,12 +58,10 @@ def _softmax(x: Tensor, dims: frozenset[int]) -> Tensor:
         return _named_softmax(x, next(iter(dims)))
     high, sums = _maximum_and_sum(x, dims)
 
-    def body(given: list[ir.Value]) -> ir.Value:
-        shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, high.dtype), given[1])
-        found = elements.create("arith.mulf", elements.create("math.exp", shifted), given[2])
-        return elements.convert(found, high.dtype, x.dtype)
+    def share(element: ir.Value, high: ir.Value, inverse: ir.Value) -> ir.Value:
+        return arith.mulf(math.exp(arith.subf(element, high)), inverse)
 
-    return _with_reduced(x, dims, [high, UFUNCS["reciprocal"](sums)], x.dtype, body)
+    return _with_reduced(x, dims, [high, UFUNCS["reciprocal"](sums)], share)
 
 
 def _named_softmax(x: Tensor, dim: int) -> Tensor:
@@ -100,12 +95,10 @@ def log_softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
     grouping = grouped(x, dims_of(x, axis))
     high, sums = _maximum_and_sum(grouping.value, grouping.dims)
 
-    def body(given: list[ir.Value]) -> ir.Value:
-        shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, high.dtype), given[1])
-        found = elements.create("arith.subf", shifted, elements.create("math.log", given[2]))
-        return elements.convert(found, high.dtype, x.dtype)
+    def body(element: ir.Value, high: ir.Value, total: ir.Value) -> ir.Value:
+        return arith.subf(arith.subf(element, high), math.log(total))
 
-    return grouping.back(_with_reduced(grouping.value, grouping.dims, [high, sums], x.dtype, body))
+    return grouping.back(_with_reduced(grouping.value, grouping.dims, [high, sums], body))
 
 
 @operation("layer_norm")
@@ -118,11 +111,10 @@ def layer_norm(
     middle, number = mean_of(grouping.value, grouping.dims)
     scale = _inverse_root(UFUNCS["divide"](squares_about(grouping.value, grouping.dims, middle), number), eps)
 
-    def body(given: list[ir.Value]) -> ir.Value:
-        centred = elements.create("arith.subf", elements.convert(given[0], x.dtype, middle.dtype), given[1])
-        return elements.convert(elements.create("arith.mulf", centred, given[2]), middle.dtype, x.dtype)
+    def body(element: ir.Value, mean: ir.Value, factor: ir.Value) -> ir.Value:
+        return arith.mulf(arith.subf(element, mean), factor)
 
-    made = _with_reduced(grouping.value, grouping.dims, [middle, scale], x.dtype, body)
+    made = _with_reduced(grouping.value, grouping.dims, [middle, scale], body)
     return _affine(grouping.back(made), weight, bias)
 
 
@@ -132,19 +124,9 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, *, axis: AxisArgument = -1
     x = _floating(x)
     grouping = grouped(x, dims_of(x, axis))
     inner = wide(x.dtype)
-
-    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
-        wide_ = elements.convert(given[0], x.dtype, inner)
-        return [elements.create("arith.addf", accumulated[0], elements.create("arith.mulf", wide_, wide_))]
-
-    (sums,) = reduce(grouping.value, grouping.dims, [(inner, elements.constant(inner, 0))], combine)
+    sums = summed(grouping.value, grouping.dims, inner, lambda e: arith.mulf(e[0], e[0]))
     scale = _inverse_root(UFUNCS["divide"](sums, count(grouping.value, grouping.dims, inner)), eps)
-
-    def body(given: list[ir.Value]) -> ir.Value:
-        found = elements.create("arith.mulf", elements.convert(given[0], x.dtype, inner), given[1])
-        return elements.convert(found, inner, x.dtype)
-
-    made = _with_reduced(grouping.value, grouping.dims, [scale], x.dtype, body)
+    made = _with_reduced(grouping.value, grouping.dims, [scale], arith.mulf)
     return _affine(grouping.back(made), weight, None)
 
 
@@ -152,8 +134,8 @@ def _inverse_root(x: Tensor, eps: float) -> Tensor:
     """1 / sqrt(x + eps), once for all that is multiplied by it: a division takes as long as eight products."""
 
     def body(given: list[ir.Value]) -> ir.Value:
-        root = elements.create("math.sqrt", elements.create("arith.addf", given[0], elements.constant(x.dtype, eps)))
-        return elements.create("arith.divf", elements.constant(x.dtype, 1), root)
+        root = math.sqrt(arith.addf(given[0], elements.constant(x.dtype, eps)))
+        return arith.divf(elements.constant(x.dtype, 1), root)
 
     return mapped(x, [], x.dtype, body)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
@@ -87,15 +87,26 @@ def count(x: Tensor, dims: frozenset[int], dtype: DType) -> Tensor | float:
     return astype(made, dtype=dtype)
 
 
+def summed(
+    x: Tensor,
+    dims: frozenset[int],
+    dtype: DType,
+    term: Callable[[list[ir.Value]], ir.Value],
+    other: Sequence[Tensor] = (),
+) -> Tensor:
+    """Sums of what `term` makes of each element, as one of a dtype of floats, and of those of tensors over the kept
+    dims."""
+
+    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
+        return [arith.addf(accumulated[0], term([convert(given[0], x.dtype, dtype), *given[1:]]))]
+
+    return reduce(x, dims, [(dtype, constant(dtype, 0))], combine, other)[0]
+
+
 def mean_of(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor | float]:
     """Mean, kept in a wide dtype, and count."""
     inner = wide(float_dtype(x.dtype))
-
-    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
-        return [arith.addf(accumulated[0], convert(given[0], x.dtype, inner))]
-
-    (total,) = reduce(x, dims, [(inner, constant(inner, 0))], combine)
-    number = count(x, dims, inner)
+    total, number = summed(x, dims, inner, lambda e: e[0]), count(x, dims, inner)
     return UFUNCS["divide"](total, number), number
 
 
@@ -116,13 +127,12 @@ def mean(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Ten
 
 def squares_about(x: Tensor, dims: frozenset[int], centre: Tensor) -> Tensor:
     """Sums of the squared distances from a centre over the kept dims."""
-    inner = centre.dtype
 
-    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
-        distance = arith.subf(convert(given[0], x.dtype, inner), given[1])
-        return [arith.addf(accumulated[0], arith.mulf(distance, distance))]
+    def square(given: list[ir.Value]) -> ir.Value:
+        distance = arith.subf(*given)
+        return arith.mulf(distance, distance)
 
-    return reduce(x, dims, [(inner, constant(inner, 0))], combine, [centre])[0]
+    return summed(x, dims, centre.dtype, square, [centre])
 
 
 @operation("var")
