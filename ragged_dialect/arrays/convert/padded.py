@@ -9,7 +9,7 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import restored
 from ragged_dialect.arrays.index.levels import structured
-from ragged_dialect.arrays.index.rows import kept_rows, take_rows
+from ragged_dialect.arrays.index.rows import as_index, kept_rows, take_rows
 from ragged_dialect.arrays.ops.reduce import reduce
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import equal_extents
@@ -37,7 +37,7 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
         raise ArgumentError("to_padded: expected max_lengths with truncate, got none")
     if maxima and len(maxima) != len(ragged):
         raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
-    limits = [build.to_index(convert(m.scalar, m.dtype, INT64)) for m in maxima]
+    limits = [as_index(m) for m in maxima]
     filler = _filler(pad, x.dtype)
     return structured(x, builders.to_padded(x.value, filler, limits, truncate))
 

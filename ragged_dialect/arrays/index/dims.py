@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import SupportsIndex
 
 from ragged_dialect import builders
@@ -64,9 +65,7 @@ def flattened(x: Tensor) -> Tensor:
 def _expanded_sizes(x: Tensor, groups: Sequence[Sequence[int]], static: list[int]) -> list[Mixed]:
     sizes: list[Mixed] = list(static)
     for source, group in enumerate(groups):
-        known = 1
-        for k in group:
-            known *= static[k] if static[k] != DYNAMIC else 1
+        known = prod(static[k] for k in group if static[k] != DYNAMIC)
         for k in group:
             if static[k] == DYNAMIC:
                 whole = shapes.dim(x.storage, source)
@@ -158,7 +157,7 @@ def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tens
     first, last = x.place(chosen[0])[0], x.place(chosen[-1])[0]
     flat = x
     if len(chosen) > 1:
-        joined = PlainAxis(None if None in old else _product([e or 0 for e in old]))
+        joined = PlainAxis(None if None in old else prod(e or 0 for e in old))
         groups = [[k] for k in range(first)] + [list(range(first, last + 1))]
         groups += [[k] for k in range(last + 1, len(x.axes))]
         flat = restored(x, groups, [*x.axes[:first], joined, *x.axes[last + 1 :]], expand=False)
@@ -190,7 +189,7 @@ def changed_dims(own: Sequence[int | None], shape: tuple[object, ...]) -> tuple[
 def _that_fits(x: Tensor, number: int, dim: int, wanted: Sequence[int | None]) -> Tensor:
     """A tensor whose plain axis has an extent that others fit, one of which may be any; a check where only calls
     know it."""
-    axis, known = x.axes[number], _product([e for e in wanted if e is not None])
+    axis, known = x.axes[number], prod(e for e in wanted if e is not None)
     if not isinstance(axis, PlainAxis) or axis.extent is not None:
         return x
     extent = build.value(shapes.dim(x.storage, number))
@@ -209,24 +208,17 @@ def _fitted(old: list[int | None], new: list[int]) -> list[int | None]:
         raise LayoutError(f"reshape: expected extents of at least -1, got {tuple(new)}")
     if wanted.count(None) > 1 or not new:
         raise LayoutError(f"reshape: expected at most one extent of -1, got {tuple(new)}")
-    known = _product([e for e in wanted if e is not None])
+    known = prod(e for e in wanted if e is not None)
     if None in old:
         if (None in wanted and not known) or known >= 2**63:
             raise LayoutError(f"reshape: expected extents that fit {tuple(old)} for any batch, got {tuple(new)}")
         return wanted
-    total = _product([e for e in old if e is not None])
+    total = prod(e for e in old if e is not None)
     if None in wanted and known and total % known == 0:
         wanted[wanted.index(None)] = total // known
-    if None in wanted or _product([e for e in wanted if e is not None]) != total:
+    if None in wanted or prod(e for e in wanted if e is not None) != total:
         raise LayoutError(f"reshape: expected extents with product {total}, got {tuple(new)}")
     return wanted
-
-
-def _product(extents: Sequence[int]) -> int:
-    found = 1
-    for extent in extents:
-        found *= extent
-    return found
 
 
 @operation("transpose")

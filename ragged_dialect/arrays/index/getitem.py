@@ -23,6 +23,7 @@ from ragged_dialect.arrays.index.gather import boolean_mask, gather, stepped
 from ragged_dialect.arrays.index.levels import structured
 from ragged_dialect.arrays.index.reorder import pick_each, pick_pairs, take_dense
 from ragged_dialect.arrays.index.rows import (
+    as_index,
     clamped,
     component_lengths,
     component_starts,
@@ -38,7 +39,7 @@ from ragged_dialect.arrays.index.rows import (
 )
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64
 from ragged_dialect.arrays.tracing.leaves import is_dense
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -157,13 +158,6 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
             x = slice_dim(x, dim, start, stop, step)
             dim += 1
     return x
-
-
-def as_index(number: Tensor, what: str = "an index") -> ir.Value:
-    """An integer as an MLIR value of type index. ArgumentError for another number, which is no `what`."""
-    if number.dtype.kind != "i":
-        raise ArgumentError(f"{number.trace.op}: expected an integer as {what}, got {number.described}")
-    return build.to_index(convert(number.scalar, number.dtype, INT64))
 
 
 def pick(x: Tensor, dim: int, index: ir.Value) -> Tensor:

@@ -7,13 +7,13 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import dim_of
+from ragged_dialect.arrays.index.rows import as_index
 from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError
-from ragged_dialect.ir import build
 
 
 def structured(x: Tensor, value: ir.Value, *, view: bool = False) -> Tensor:
@@ -63,7 +63,7 @@ def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
     if index.dtype.kind != "i" or index.ndim:
         hint = "take has a vector of them, gather one for every component"
         raise ArgumentError(f"select: expected one integer for index, got {index.described} ({hint})")
-    at = build.to_index(convert(index.scalar, index.dtype, INT64))
+    at = as_index(index)
     return structured(x, builders.select(x.value, at, dim))
 
 

@@ -13,6 +13,7 @@ from ragged_dialect.arrays.index.rows import (
     component_starts,
     explicit_extents,
     from_ends,
+    inside_rows,
     ragged_level,
     take_blocks,
     take_rows,
@@ -50,9 +51,7 @@ def take_dense(x: Tensor, dim: int, at: ir.Value) -> Tensor:
     number, level = x.place(dim)
     axis, extent, count = x.axes[number], build.value(x.extent(dim)), shapes.dim(at, 0)
     assert isinstance(axis, NestedAxis)
-    parents: Mixed = 1
-    for size in (size for _, size in _axes_above(x, number, level)):
-        parents = build.mul(parents, size)
+    parents = build.product(size for _, size in _axes_above(x, number, level))
 
     def position(i: ir.Value) -> ir.Value:
         parent = arith.divui(i, build.value(count))
@@ -78,11 +77,8 @@ def _above_windows(x: Tensor, dim: int, at: ir.Value, head: NestedAxis) -> Tenso
     assert isinstance(axis, NestedAxis)
     lower = next(k for k in range(level + 1, len(axis.letters)) if axis.letters[k] in RAGGED)
     first = x.layout.dims(number)[0]
-    inner: Mixed = 1
-    for between in range(level + 1, lower):
-        inner = build.mul(inner, x.extent(first + between))
     if lower > level + 1:
-        at = _expanded(at, build.value(inner))
+        at = inside_rows(at, build.value(build.product(x.extent(first + k) for k in range(level + 1, lower))))
     windows = [
         vectors.gather(component_starts(x, first + lower), at),
         vectors.gather(component_lengths(x, first + lower), at),
@@ -91,15 +87,6 @@ def _above_windows(x: Tensor, dim: int, at: ir.Value, head: NestedAxis) -> Tenso
     letters = f"{head.letters}{axis.letters[level + 1 : lower]}w{axis.letters[lower + 1 :]}"
     extents = [*head.extents, *explicit_extents(x, number)[level + 1 :]]
     return with_axis(x, number, NestedAxis(letters, [*head.vectors, *windows, *rest], extents))
-
-
-def _expanded(at: ir.Value, inner: ir.Value) -> ir.Value:
-    """The positions of all elements of dense rows at positions `at`."""
-
-    def position(i: ir.Value) -> Mixed:
-        return build.add(build.mul(shapes.load(at, arith.divui(i, inner)), inner), arith.remui(i, inner))
-
-    return vectors.generate(build.mul(shapes.dim(at, 0), inner), position)
 
 
 def pick_each(x: Tensor, dim: int, index: Index, count: Mixed, extent: int | None) -> Tensor:

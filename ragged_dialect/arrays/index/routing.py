@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.index.getitem import as_index
-from ragged_dialect.arrays.index.rows import take_rows
+from ragged_dialect.arrays.index.rows import as_index, take_rows
 from ragged_dialect.arrays.tracing.agreement import equal_levels
 from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64

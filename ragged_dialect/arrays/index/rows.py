@@ -14,7 +14,7 @@ from ragged_dialect.arrays.tracing.elements import INT64, compare, convert, sele
 from ragged_dialect.arrays.tracing.loops import compute, empty
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
-from ragged_dialect.errors import LayoutError
+from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -77,6 +77,13 @@ def wrapped(number: ir.Value, extent: Mixed) -> ir.Value:
     return select(negative, arith.addi(number, size), number)
 
 
+def as_index(number: Tensor, what: str = "an index") -> ir.Value:
+    """An integer as an MLIR value of type index. ArgumentError for another number, which is no `what`."""
+    if number.dtype.kind != "i":
+        raise ArgumentError(f"{number.trace.op}: expected an integer as {what}, got {number.described}")
+    return build.to_index(convert(number.scalar, number.dtype, INT64))
+
+
 def from_ends(size: Mixed, number: Callable[[ir.Value], ir.Value], extent: Callable[[ir.Value], Mixed]) -> ir.Value:
     """A vector of numbers, i64, of which those below 0 count from the end. They are not checked yet and stay i64: in a
     kernel, an index may have 32 bits, which numbers far out of range would fit into again."""
@@ -93,19 +100,10 @@ def take_components(x: Tensor, at: ir.Value) -> Tensor:
     axis = x.axes[0]
     assert isinstance(axis, NestedAxis)
     level = next(k for k, c in enumerate(axis.letters) if c in RAGGED)
-    inner: Mixed = 1
-    for dim in range(1, level):
-        inner = build.mul(inner, x.extent(dim))
     count = shapes.dim(at, 0)
     starts, lengths = component_starts(x, level), component_lengths(x, level)
     if level > 1:
-        at = vectors.generate(
-            build.mul(count, inner),
-            lambda i: build.add(
-                build.mul(shapes.load(at, arith.divui(i, build.value(inner))), inner),
-                arith.remui(i, build.value(inner)),
-            ),
-        )
+        at = inside_rows(at, build.value(build.product(x.extent(dim) for dim in range(1, level))))
     made = window(x, level, vectors.gather(starts, at), vectors.gather(lengths, at))
     if level > 1:
         taken = made.axes[0]
@@ -113,6 +111,15 @@ def take_components(x: Tensor, at: ir.Value) -> Tensor:
         taken.extents[0] = build.value(count)
         made = with_axis(made, 0, taken)
     return made
+
+
+def inside_rows(at: ir.Value, inner: ir.Value) -> ir.Value:
+    """The positions of all elements of dense rows at positions `at`."""
+
+    def position(i: ir.Value) -> Mixed:
+        return build.add(build.mul(shapes.load(at, arith.divui(i, inner)), inner), arith.remui(i, inner))
+
+    return vectors.generate(build.mul(shapes.dim(at, 0), inner), position)
 
 
 def take_rows(x: Tensor, number: int, at: ir.Value, axis: Axis) -> Tensor:

@@ -12,11 +12,11 @@ from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, int
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
-from ragged_dialect.arrays.index.rows import component_lengths, component_starts, window
+from ragged_dialect.arrays.index.rows import as_index, component_lengths, component_starts, window
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
+from ragged_dialect.arrays.tracing.elements import BOOL
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
@@ -135,7 +135,7 @@ def _piece(x: Tensor, number: Tensor, chunks: Tensor, *, axis: int, even: bool) 
     """Piece `number` of every component of a ragged dim; see `pieces`."""
     lengths, starts = component_lengths(x, axis), component_starts(x, axis)
     count = shapes.dim(lengths, 0)
-    at, parts = (build.to_index(convert(n.scalar, n.dtype, INT64)) for n in (number, chunks))
+    at, parts = as_index(number), as_index(chunks)
     bound = _even_bound if even else _bound
     low = vectors.generate(count, lambda q: bound(shapes.load(lengths, q), at, parts))
     high = vectors.generate(count, lambda q: bound(shapes.load(lengths, q), build.add(at, 1), parts))
