@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.generic import generic, loop_index
-from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, Layout
+from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.making import own_axis
 from ragged_dialect.lowering.parts import Parts, Range
@@ -224,27 +225,10 @@ class _Empty:
         like, source, above = self._above(axis, dim, fixed)
         return like.loop_extent(source.level, above)
 
-    def _visit(
-        self,
-        axis: int,
-        levels: int,
-        inits: list[ir.Value],
-        body: Callable[[list[Mixed], list[ir.Value]], list[ir.Value]],
-    ) -> list[ir.Value]:
+    def _visit(self, axis: int, levels: int, inits: list[ir.Value], body: walks.Visit) -> list[ir.Value]:
         """Visit the index tuples of the first levels of the result's axis."""
         dims = self.shape.layout.dims(axis)
-
-        def visit(fixed: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
-            if len(fixed) == levels:
-                return body(fixed, state)
-
-            def inner(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-                with self.ctx.scope():
-                    return visit([*fixed, i], carried)
-
-            return flow.for_loop(self._extent(axis, dims[len(fixed)], fixed), state, inner)
-
-        return visit([], inits)
+        return walks.visit(self.ctx, levels, lambda fixed: self._extent(axis, dims[len(fixed)], fixed), inits, body)
 
 
 def _digits(number: ir.Value, sizes: Sequence[Mixed]) -> list[Mixed]:

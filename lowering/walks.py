@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.ir import build, flow, shapes, vectors
@@ -11,29 +12,36 @@ from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import vector_type
 
+if TYPE_CHECKING:
+    from ragged_dialect.lowering.context import Lowering
 
-def walk(
-    parts: Parts,
-    axis: int,
-    levels: int,
-    inits: Sequence[ir.Value],
-    body: Callable[[list[Mixed], list[ir.Value]], Sequence[ir.Value]],
+
+Visit: TypeAlias = "Callable[[list[Mixed], list[ir.Value]], Sequence[ir.Value]]"
+"""What is done at an index tuple with what is carried."""
+
+
+def visit(
+    ctx: Lowering, levels: int, extent: Callable[[list[Mixed]], Mixed], inits: Sequence[ir.Value], body: Visit
 ) -> list[ir.Value]:
-    """Visit the index tuples of the first `levels` levels of an axis in logical order."""
-    dims = parts.layout.dims(axis)
+    """Visit the index tuples of some levels in logical order; `extent` is that of the level below some indices."""
 
-    def visit(fixed: list[Mixed], carried: list[ir.Value]) -> list[ir.Value]:
+    def below(fixed: list[Mixed], carried: list[ir.Value]) -> list[ir.Value]:
         if len(fixed) == levels:
             return list(body(fixed, carried))
-        count = parts.loop_extent(dims[len(fixed)], fixed)
 
         def inner(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-            with parts.ctx.scope():
-                return visit([*fixed, i], state)
+            with ctx.scope():
+                return below([*fixed, i], state)
 
-        return flow.for_loop(count, list(carried), inner)
+        return flow.for_loop(extent(fixed), carried, inner)
 
-    return visit([], list(inits))
+    return below([], list(inits))
+
+
+def walk(parts: Parts, axis: int, levels: int, inits: Sequence[ir.Value], body: Visit) -> list[ir.Value]:
+    """Visit the index tuples of the first `levels` levels of an axis in logical order."""
+    dims = parts.layout.dims(axis)
+    return visit(parts.ctx, levels, lambda fixed: parts.loop_extent(dims[len(fixed)], fixed), inits, body)
 
 
 def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
