@@ -262,10 +262,4 @@ def _is_zero(x: Mixed) -> bool:
 
 def starts_and_sizes(subview: ir.Operation) -> tuple[list[Mixed], list[Mixed]]:
     """Starts and sizes of a `memref.subview`: ints and values."""
-    groups: list[int] = list(subview.attributes["operandSegmentSizes"])
-    starts = iter(subview.operands[1 + k] for k in range(groups[1]))
-    sizes = iter(subview.operands[1 + groups[1] + k] for k in range(groups[2]))
-    return (
-        [next(starts) if s == DYNAMIC else s for s in subview.attributes["static_offsets"]],
-        [next(sizes) if s == DYNAMIC else s for s in subview.attributes["static_sizes"]],
-    )
+    return shapes.mixed(subview, "offsets"), shapes.mixed(subview, "sizes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 
@@ -23,8 +23,7 @@ def attributes(counts: Sequence[Mixed], outs: int) -> dict[str, ir.Attribute]:
 
 def counts_of(forall: ir.Operation) -> list[Mixed]:
     """How often a forall runs along each of its indices."""
-    values = iter(forall.operands)
-    return [next(values) if s == DYNAMIC else s for s in forall.attributes["staticUpperBound"]]
+    return build.joined(forall.attributes["staticUpperBound"], forall.operands)
 
 
 def forall_over(count: Mixed, stays: bool = False) -> ir.Operation:

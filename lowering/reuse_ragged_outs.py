@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.ir import build
 from ragged_dialect.ir.match import definer, defining_op, enclosing, made_by
 from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.lowering.buffers import is_buffer, is_own, region, root, starts_and_sizes, touches
@@ -81,8 +82,7 @@ def _is_alike(x: ir.Value, view: ir.Operation) -> bool:
     made = made_by(buffer, "memref.alloc")
     if made is None or any(start != 0 for start, _ in parts) or (buffer != x and len(list(buffer.uses)) > 1):
         return False
-    sizes = iter(made.operands)
-    whole = [next(sizes) if s == DYNAMIC else s for s in buffer.type.shape]
+    whole = build.joined(buffer.type.shape, made.operands)
     return starts_and_sizes(view)[1] == [whole[k] if isinstance(s, tuple) else s for k, (_, s) in enumerate(parts)]
 
 

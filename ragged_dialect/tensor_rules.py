@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import combinations
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, made_by
+from ragged_dialect.ir.shapes import mixed
 from ragged_dialect.layout import Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_ragged, layout_of, shape_of
@@ -61,15 +63,6 @@ def check_extract_slice(op: ir.Operation) -> None:
         if not whole or not _is_extent(sizes[dim], source, shape, dim):
             raise LayoutError(f"expected all of dim {dim} of {source.type} in the slice, got a part (use ragged.slice)")
     _check_dropped(op, shape, sizes)
-
-
-def mixed(op: ir.Operation, what: str) -> list[Mixed]:
-    """Offsets, sizes or strides of a slice, its last groups of operands: integers, values where they are dynamic."""
-    segments = list(op.attributes["operandSegmentSizes"])
-    group = len(segments) - 3 + ("offsets", "sizes", "strides").index(what)
-    first = sum(segments[:group])
-    dynamic = iter(list(op.operands)[first : first + segments[group]])
-    return [next(dynamic) if s == DYNAMIC else s for s in op.attributes[f"static_{what}"]]
 
 
 def _is_extent(size: Mixed, source: ir.Value, shape: RaggedShape, dim: int) -> bool:
@@ -130,10 +123,10 @@ def check_reassociation(op: ir.Operation) -> None:
 
 def _check_output_shape(op: ir.Operation, source: RaggedShape) -> None:
     x = op.operands[0]
-    dynamic = iter(list(op.operands)[1:])
-    sizes = [next(dynamic) if s == DYNAMIC else s for s in op.attributes["static_output_shape"]]
+    sizes = build.joined(op.attributes["static_output_shape"], list(op.operands)[1:])
     for dim, group in enumerate(op.attributes["reassociation"]):
-        if not source.layout.is_plain(dim) and not _is_extent(sizes[group[0].value], x, source, dim):
+        first: int = group[0].value
+        if not source.layout.is_plain(dim) and not _is_extent(sizes[first], x, source, dim):
             wanted = "tensor.dim" if source.layout.letter(dim) == "d" else "ragged.max_length"
             raise LayoutError(f"expected {wanted} of the operand as the extent of dim {dim}, got another value")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, ir, tensor
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -148,10 +148,7 @@ def extract_element(parts: Parts, indices: Sequence[Mixed]) -> ir.Value:
 def lower_extract_slice(ctx: Lowering, op: ir.Operation) -> None:
     """tensor.extract_slice of dense axes: the same slice of the storage."""
     parts, type_ = ctx.parts(op.operands[0]), op.results[0].type
-    given = iter(list(op.operands)[1:])
-    bounds: list[list[Mixed]] = []
-    for name in ("static_offsets", "static_sizes", "static_strides"):
-        bounds.append([next(given) if s == DYNAMIC else s for s in op.attributes[name]])
+    bounds = [shapes.mixed(op, name) for name in ("offsets", "sizes", "strides")]
     shape = shape_of(type_)
     rows: list[list[Mixed]] = [[], [], []]
     for axis in range(parts.layout.storage_rank):
@@ -208,8 +205,7 @@ def _storage_groups(op: ir.Operation, wide: Layout) -> list[list[int]]:
 
 
 def _expanded_sizes(op: ir.Operation, parts: Parts, shape: RaggedShape) -> list[Mixed]:
-    dynamic = iter(list(op.operands)[1:])
-    logical = [next(dynamic) if s == DYNAMIC else s for s in op.attributes["static_output_shape"]]
+    logical = build.joined(op.attributes["static_output_shape"], list(op.operands)[1:])
     sizes: list[Mixed] = []
     ragged_axes = iter([k for k in range(parts.layout.storage_rank) if len(parts.layout.dims(k)) > 1])
     for axis in range(shape.layout.storage_rank):

@@ -21,6 +21,12 @@ def split(items: Sequence[Mixed]) -> tuple[list[ir.Value], list[int]]:
     return [x for x in items if not isinstance(x, int)], [x if isinstance(x, int) else DYNAMIC for x in items]
 
 
+def joined(static: Iterable[int], values: Iterable[ir.Value]) -> list[Mixed]:
+    """What `split` takes, of what it gives: sizes, strides, … as types and attributes have them, and operands."""
+    left = iter(values)
+    return [next(left) if x == DYNAMIC else x for x in static]
+
+
 def i64() -> ir.Type:
     """The type of vector elements."""
     return ir.IntegerType.get_signless(64)

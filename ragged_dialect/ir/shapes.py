@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
-from ragged_dialect.ir.build import Mixed, i64, split, to_index, value
+from ragged_dialect.ir.build import Mixed, i64, joined, split, to_index, value
 from ragged_dialect.layout import product
 from ragged_dialect.types import dense_type, vector_type
 
@@ -58,6 +58,14 @@ def slice_of(x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> S
     dyn_offsets, static_offsets = split(_places(x, offsets))
     dyn_sizes, static_sizes = split(sizes)
     return Slice(dyn_offsets, dyn_sizes, [], static_offsets, static_sizes, [1] * len(sizes))
+
+
+def mixed(op: ir.Operation, what: str) -> list[Mixed]:
+    """Offsets, sizes or strides of a slice, its last groups of operands: integers, values where they are dynamic."""
+    segments = list(op.attributes["operandSegmentSizes"])
+    group = len(segments) - 3 + ("offsets", "sizes", "strides").index(what)
+    first = sum(segments[:group])
+    return joined(op.attributes[f"static_{what}"], list(op.operands)[first : first + segments[group]])
 
 
 def extract_slice(x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> ir.Value:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import CompileError
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering.buffers import starts_and_sizes
 from ragged_dialect.lowering.gpu.host.integers import literal, not_negative
 from ragged_dialect.lowering.gpu.host.writer import FLOATS, Emitter, HostWriter, dtype, is_buffer, kind
 from ragged_dialect.lowering.gpu.kernel.kernel import NARROW
@@ -13,6 +16,10 @@ _POINTER = "p"
 
 def _tuple(items: list[str]) -> str:
     return f"({', '.join(items)}{',' * (len(items) == 1)})"
+
+
+def _text(w: HostWriter, number: Mixed) -> str:
+    return str(number) if isinstance(number, int) else w.name(number)
 
 
 def _alloc(w: HostWriter, op: ir.Operation) -> None:
@@ -78,8 +85,7 @@ def _cast(w: HostWriter, op: ir.Operation) -> None:
 
 def _expand(w: HostWriter, op: ir.Operation) -> None:
     """A view with axes split."""
-    known = iter(list(op.operands)[1:])
-    shape = [w.name(next(known)) if s == DYNAMIC else str(s) for s in op.results[0].type.shape]
+    shape = [_text(w, x) for x in build.joined(op.results[0].type.shape, list(op.operands)[1:])]
     w.assign(op.results[0], f"{w.name(op.operands[0])}.reshape({_tuple(shape)})")
 
 
@@ -100,11 +106,8 @@ def _joined(w: HostWriter, op: ir.Operation) -> list[str]:
 
 def _subview(w: HostWriter, op: ir.Operation) -> None:
     """A range of a buffer; axes that the result lacks have one entry."""
-    groups = list(op.attributes["operandSegmentSizes"])
-    values = iter(op.operands[1:])
-    starts = [w.name(next(values)) if s == DYNAMIC else str(s) for s in op.attributes["static_offsets"]]
-    sizes = [w.name(next(values)) if s == DYNAMIC else str(s) for s in op.attributes["static_sizes"]]
-    if groups[3] or any(s != 1 for s in op.attributes["static_strides"]):
+    starts, sizes = ([_text(w, x) for x in numbers] for numbers in starts_and_sizes(op))
+    if any(s != 1 for s in op.attributes["static_strides"]):
         raise CompileError("expected views of neighbouring elements on the host, got 'memref.subview' with strides")
     ranges = [f"{a}:{a} + {n}" if a != "0" else f":{n}" for a, n in zip(starts, sizes, strict=True)]
     text = f"{w.name(op.operands[0])}[{', '.join(ranges)}]"

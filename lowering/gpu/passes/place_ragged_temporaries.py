@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import made_by
@@ -58,8 +58,7 @@ class _Axis:
 
 def _place(alloc: ir.Operation, forall: ir.Operation) -> None:
     counts = counts_of(forall)
-    dynamic = iter(alloc.operands)
-    shape = [next(dynamic) if s == DYNAMIC else s for s in alloc.results[0].type.shape]
+    shape = build.joined(alloc.results[0].type.shape, alloc.operands)
     axes = [_axis(alloc, size, forall) for size in shape]
     if counts != [1] and not any(isinstance(axis.start, ir.Value) for axis in axes):
         ivs = list(forall.regions[0].blocks[0].arguments)
