@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
-from ragged_dialect.generic import index_loops, indexing_maps, iterator_kinds, renumber_loops, without_body
+from ragged_dialect.generic import index_loops, indexing_maps, input_count, iterator_kinds, renumber_loops, without_body
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.passes.base import RaggedPass
@@ -112,8 +112,8 @@ def _rebuild(op: ir.Operation, maps: list[ir.AffineMap], places: list[int], loop
         table = ir.AffineMap.get(rank, 0, shifted)
         new_maps.append(ir.AffineMap.get(rank, 0, [e.compose(table) for e in exprs]))
     kinds = [kind for n, kind in enumerate(_kinds(op)) if n != loop + 1]
-    outs = 1 if op.name != "linalg.generic" else list(op.attributes["operandSegmentSizes"])[1]
-    made = without_body(operands[:-outs], operands[-outs:], new_maps, kinds)
+    ins = input_count(op)
+    made = without_body(operands[:ins], operands[ins:], new_maps, kinds)
     Mapping.of(op).give(made)
     op.regions[0].blocks[0].append_to(made.regions[0])
     renumber_loops(made, {k: k if k <= loop else k - 1 for k in range(rank + 1)})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import indexing_maps, iterator_kinds, renumber_loops
+from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds, renumber_loops
 from ragged_dialect.ir.match import combiner_of, made_by, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import expr_uses
@@ -48,8 +48,7 @@ def _relax(op: ir.Operation) -> bool:
     if "reduction" not in iterator_kinds(op):
         return True
     block = op.regions[0].blocks[0]
-    outs = list(op.attributes["operandSegmentSizes"])[1]
-    arguments = list(block.arguments)[-outs:]
+    arguments = list(block.arguments)[input_count(op) :]
     yielded = list(terminator(block).operands)
     combiners = [combiner_of(a, y, _SUMS) for a, y in zip(arguments, yielded, strict=True)]
     for combiner in combiners:
@@ -103,12 +102,11 @@ class _Traversal:
 def _traversals(op: ir.Operation) -> list[_Traversal]:
     """Those of the operands; a written one counts more."""
     maps = indexing_maps(op)
-    outs = list(op.attributes["operandSegmentSizes"])[1]
     found: list[_Traversal] = []
     for k, map_ in enumerate(maps):
         results = list(map_.results)
         last = results[-1] if results and isinstance(results[-1], ir.AffineDimExpr) else None
-        weight = 1.0 if k < len(maps) - outs else 1.5
+        weight = 1.0 if k < input_count(op) else 1.5
         found.append(_Traversal(None if last is None else last.position, len(results), weight))
     return found
 

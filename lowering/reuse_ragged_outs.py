@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import definer, defining_op, enclosing, made_by
 from ragged_dialect.ir.walk import captures, find_ops
@@ -57,7 +57,7 @@ def _reuse(op: ir.Operation) -> None:
     view = made_by(out, "memref.subview")
     if view is None or view.block != op.block or not written.is_permutation or not is_own(root(out)):
         return
-    if len(maps) != next(iter(op.attributes["operandSegmentSizes"])):  # several outs
+    if len(maps) != input_count(op):  # several outs
         return
     if out in inputs or any(True for _ in op.regions[0].blocks[0].arguments[-1].uses):  # reads what is there
         return

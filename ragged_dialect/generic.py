@@ -80,6 +80,16 @@ def count_from(op: ir.Operation, low: ir.Value, loop: int = 0) -> None:
             index.results[0].replace_all_uses_except(row, row.owner.operation)
 
 
+def input_count(op: ir.Operation) -> int:
+    """How many operands of a linalg op are inputs; outs follow them."""
+    return op.attributes["operandSegmentSizes"][0]
+
+
+def outs_of(op: ir.Operation) -> list[ir.Value]:
+    """What a linalg op writes to, on tensors or buffers."""
+    return list(op.operands)[input_count(op) :]
+
+
 def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
     """The affine maps of a linalg op, one per operand; none for an op without maps, as softmax is."""
     attributes = linalg.get_indexing_maps(op) or ()

@@ -6,10 +6,11 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.generic import outs_of
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_address, is_buffer, is_own, root
-from ragged_dialect.lowering.rows.op import FLAT, Place, RowOp, outs_of
+from ragged_dialect.lowering.rows.op import FLAT, Place, RowOp
 
 _SHARED = 128
 """Rows of a chunk of a product at least: it reads all of its other operand for each chunk."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.generic import indexing_maps, iterator_kinds, outs_of
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.attributes import Mapping
@@ -84,12 +84,6 @@ class RowOp:
         if self.op.name != "linalg.generic" or "reduction" not in iterator_kinds(self.op):
             return False
         return any(dim < 0 and x.type.rank > 1 for x, dim in self.places)
-
-
-def outs_of(op: ir.Operation) -> list[ir.Value]:
-    """The outs of a flat op."""
-    outs = 1 if op.name != "linalg.generic" else list(op.attributes["operandSegmentSizes"])[1]
-    return list(op.operands)[-outs:]
 
 
 def _results(op: ir.Operation) -> float:

@@ -4,17 +4,17 @@ could do with what the first makes of that."""
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds, outs_of
 from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.lowering.buffers import is_address, is_allocation, is_buffer, root
 from ragged_dialect.lowering.skew.parts import Parts
 
 
-def outs_of(op: ir.Operation) -> list[ir.Value]:
+def written_by(op: ir.Operation) -> list[ir.Value]:
     """What an op writes to: whatever it may, where it is none that is known."""
     if op.name.startswith("linalg."):
-        return list(op.operands)[op.attributes["operandSegmentSizes"][0] :]
+        return outs_of(op)
     return [] if is_address(op) or op.name == "memref.load" else [x for x in op.operands if is_buffer(x)]
 
 
@@ -26,9 +26,9 @@ def arguments_of(op: ir.Operation) -> list[ir.Value]:
 def can_follow(first: ir.Operation, second: ir.Operation, between: list[ir.Operation], shift: int) -> bool:
     """Whether what a generic reads, but for operand `shift`, is what another one reads, and none of it is written
     meanwhile."""
-    ins = list(second.operands)[: second.attributes["operandSegmentSizes"][0]]
+    ins = list(second.operands)[: input_count(second)]
     read = [x for k, x in enumerate(ins) if k != shift]
-    written = [root(x) for op in between for x in outs_of(op)]
+    written = [root(x) for op in between for x in written_by(op)]
     known = all(x in list(first.operands) for x in read)
     return known and all(is_allocation(x) and x not in map(root, read) for x in written)
 

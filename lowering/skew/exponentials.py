@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import count_from, generic, indexing_maps, iterator_kinds
+from ragged_dialect.generic import count_from, generic, indexing_maps, input_count, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone, inlined
@@ -15,7 +15,7 @@ from ragged_dialect.ir.match import defining_op, made_by
 from ragged_dialect.lowering.buffers import is_allocation, is_buffer, plain_dim, root, touches
 from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
-from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, outs_of
+from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, written_by
 from ragged_dialect.lowering.skew.parts import Parts, cut_rows, yielded
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut
 
@@ -53,9 +53,9 @@ class Exponentials:
         before = [o.operation for o in op.block.operations]
         before = before[: before.index(op)]
         m = op.operands[shift]
-        at = next((k for k in reversed(range(len(before))) if m in outs_of(before[k])), None)
+        at = next((k for k in reversed(range(len(before))) if m in written_by(before[k])), None)
         top = None if at is None or readers is None else Parts.of(before[at], length)
-        if at is None or readers is None or top is None or top.runs or outs_of(top.op) != [m]:
+        if at is None or readers is None or top is None or top.runs or written_by(top.op) != [m]:
             return None
         ((number, combiner),) = top.combiners.items()
         between = before[at + 1 :]
@@ -114,7 +114,7 @@ class Exponentials:
         stored, kept = (indexing_maps(self.weights.op)[k] for k in (self.stored, self.shift))
         along = [list(stored.results).index(loop) for loop in kept.results]
         places = ir.AffineMap.get(maps[number].n_dims, 0, [maps[number].results[k] for k in along])
-        ins = reader.attributes["operandSegmentSizes"][0]
+        ins = input_count(reader)
         with ir.InsertionPoint(reader), reader.location, inside_forall(tiles) as (_, tile):
             low = build.mul(tile, rows)
             size = build.minimum(rows, build.sub(length, low))
@@ -134,7 +134,7 @@ def _weights(weights: Parts) -> tuple[ir.Operation, ir.Value, int, int, int] | N
     """The exponential, g, and which operands m, the exponentials and their sum are, where an op does nothing but make
     these."""
     op, maps = weights.op, indexing_maps(weights.op)
-    ins = op.attributes["operandSegmentSizes"][0]
+    ins = input_count(op)
     outs = range(ins, len(maps))
     if len(outs) != 2 or len(weights.combiners) != 1 or weights.runs:
         return None
@@ -171,7 +171,7 @@ def _readers(op: ir.Operation, stored: int, length: ir.Value) -> tuple[ir.Operat
         same = all(operands[k] == x and maps[k] == maps[places[0]] for k in places)
         if not same or None in rows or not rows <= set(dims_of(x, length)) or None in (plain_dim(m, 0) for m in maps):
             return None
-        in_place = x in outs_of(reader)
+        in_place = x in written_by(reader)
         if len(places) != 1 + in_place:
             return None
         found.append(reader)

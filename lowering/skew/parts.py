@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import count_from, filled, generic, indexing_maps, iterator_kinds
+from ragged_dialect.generic import count_from, filled, generic, indexing_maps, input_count, iterator_kinds
 from ragged_dialect.ir import build, flow, memory, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
@@ -48,7 +48,7 @@ class Parts:
         maps = indexing_maps(op)
         if any(plain_dim(map_, loop) is None for map_ in maps):
             return None
-        outs = range(_ins_of(op), len(maps))
+        outs = range(input_count(op), len(maps))
         reduced = [number for number in outs if plain_dim(maps[number], loop) == -1]
         arguments = list(op.regions[0].blocks[0].arguments)
         runs = _reads(_needed(op, [n for n in outs if n not in reduced]), [arguments[n] for n in reduced])
@@ -177,14 +177,10 @@ class _Needed:
     values: list[ir.Value]
 
 
-def _ins_of(op: ir.Operation) -> int:
-    return op.attributes["operandSegmentSizes"][0]
-
-
 def yielded(op: ir.Operation, number: int) -> ir.Value:
     """What a generic yields for an out, by the number of its operand."""
     *_, end = op.regions[0].blocks[0].operations
-    return end.operation.operands[number - _ins_of(op)]
+    return end.operation.operands[number - input_count(op)]
 
 
 def _needed(op: ir.Operation, outs: Sequence[int]) -> _Needed:
@@ -203,7 +199,7 @@ def _reads(needed: _Needed, arguments: Sequence[ir.Value]) -> bool:
 
 def _only(op: ir.Operation, outs: list[int], operands: list[ir.Value]) -> ir.Operation:
     """A generic of what an op does for some of its outs, on other operands."""
-    kept = [*range(_ins_of(op)), *outs]
+    kept = [*range(input_count(op)), *outs]
     maps = [indexing_maps(op)[number] for number in kept]
 
     def body(elements: list[ir.Value]) -> list[ir.Value]:
@@ -213,5 +209,5 @@ def _only(op: ir.Operation, outs: list[int], operands: list[ir.Value]) -> ir.Ope
             clone(inner, known)
         return [known[yielded(op, number)] for number in outs]
 
-    ins = operands[: _ins_of(op)]
+    ins = operands[: input_count(op)]
     return generic(ins, [operands[number] for number in outs], maps, iterator_kinds(op), body)

@@ -14,7 +14,7 @@ from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.lowering.buffers import is_constant
 from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
-from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, outs_of
+from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, written_by
 from ragged_dialect.lowering.skew.parts import Parts
 
 
@@ -51,7 +51,7 @@ class Squares:
             return None
         for at, first in enumerate(before):
             sums = Parts.of(first, length)
-            if sums is None or sums.runs or not all(x in outs_of(first) for x in list(between.operands)[:-1]):
+            if sums is None or sums.runs or not all(x in written_by(first) for x in list(between.operands)[:-1]):
                 continue
             added = [n for n, combiner in sums.combiners.items() if combiner.is_sum]
             total = next((n for n in added if is_of_same(sums, n, squares, shift, g)), None)
@@ -122,7 +122,7 @@ def _difference(squares: Parts) -> tuple[ir.Value, int] | None:
 
 def _makes(op: ir.Operation, m: ir.Value) -> bool:
     """Whether an op makes m of its operands alone, element by element."""
-    if op.name != "linalg.generic" or outs_of(op) != [m] or "reduction" in iterator_kinds(op):
+    if op.name != "linalg.generic" or written_by(op) != [m] or "reduction" in iterator_kinds(op):
         return False
     block = op.regions[0].blocks[0]
     return all(map(is_constant, captures(block.operations, block.arguments)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.expressions import affine_value
@@ -30,7 +30,7 @@ class GenericOp:
     @cached_property
     def n_inputs(self) -> int:
         """Number of inputs."""
-        return next(iter(self.op.attributes["operandSegmentSizes"]))
+        return input_count(self.op)
 
     @property
     def inputs(self) -> list[ir.Value]:

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.generic import input_count
 from ragged_dialect.ir import build, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import made_by
@@ -108,7 +109,7 @@ def _is_written(view: ir.Value) -> bool:
     for use in view.uses:
         user = use.owner.operation
         if user.name == "linalg.generic":
-            if use.operand_number >= next(iter(user.attributes["operandSegmentSizes"])):
+            if use.operand_number >= input_count(user):
                 return True
         elif user.name in VIEWS and _is_written(user.results[0]):
             return True
