@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from ragged_dialect.arrays.ops.normalise import logsumexp, softmax
 from ragged_dialect.arrays.ops.sorting.topk import top_k
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels, has_extent, known_extent
 from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis
-from ragged_dialect.arrays.tracing.guards import extent_at
+from ragged_dialect.arrays.tracing.guards import Guard, extent_at
 from ragged_dialect.arrays.tracing.leaves import Leaves
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -130,7 +130,7 @@ def _check_owned(scored: Tensor, experts: _Experts, owned: tuple[int, ...]) -> N
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _Placed(Guard):
     """Every rank of the group that is entered has as many experts as are said to be there."""
 
     owned: tuple[int, ...]
@@ -147,10 +147,6 @@ class _Placed:
             if (found := extent_at(leaves, extent)) != own:
                 text = f"expected extent {own}, the experts of rank {group.rank} by owned {self.owned}, got {found}"
                 raise RuntimeCheckError(f"moe: {name}: dim 0: {text}")
-
-    def prepared(self) -> Callable[[Leaves], None]:
-        """Itself."""
-        return self
 
 
 class _Experts(NamedTuple):

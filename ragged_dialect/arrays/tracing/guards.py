@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.structure import Structure
@@ -13,16 +13,16 @@ from ragged_dialect.arrays.tracing.leaves import Leaves, tensor_of
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
 
-class Guard(Protocol):
+class Guard:
     """A question to the arguments of a call."""
 
     def __call__(self, leaves: Leaves) -> None:
         """RuntimeCheckError when the answer is no."""
-        ...
+        raise NotImplementedError
 
     def prepared(self) -> Callable[[Leaves], None]:
-        """The same question, quicker to ask."""
-        ...
+        """The same question, quicker to ask where it can be."""
+        return self
 
 
 def structure_at(leaves: Leaves, origin: Origin) -> Structure:
@@ -47,7 +47,7 @@ def extent_at(leaves: Leaves, origin: Origin | int) -> int:
 
 
 @dataclass(frozen=True)
-class Conform:
+class Conform(Guard):
     """Two arguments have equal lengths on the levels of an axis."""
 
     op: str
@@ -77,7 +77,7 @@ class Conform:
 
 
 @dataclass(frozen=True)
-class EqualExtents:
+class EqualExtents(Guard):
     """Two extents are equal, both of dense dims of arguments or numbers: what is given and what is expected."""
 
     op: str
@@ -91,13 +91,9 @@ class EqualExtents:
         if a != b:
             raise RuntimeCheckError(f"{self.op}: dim {self.dim}: expected extent {b}, got {a}")
 
-    def prepared(self) -> Callable[[Leaves], None]:
-        """Itself."""
-        return self
-
 
 @dataclass(frozen=True)
-class Covers:
+class Covers(Guard):
     """A dense extent of an argument reaches the longest component of another's level."""
 
     op: str
@@ -116,13 +112,9 @@ class Covers:
                 f"{self.op}: level {dim}, component {at}: expected extent >= length {longest}, got {extent}"
             )
 
-    def prepared(self) -> Callable[[Leaves], None]:
-        """Itself."""
-        return self
-
 
 @dataclass(frozen=True)
-class Fits:
+class Fits(Guard):
     """A Python number fits the dtype it is used as."""
 
     op: str
@@ -139,10 +131,6 @@ class Fits:
         if not self.low <= number <= self.high:
             raise RuntimeCheckError(f"{self.op}: expected a number in [{self.low}, {self.high}], got {number}")
 
-    def prepared(self) -> Callable[[Leaves], None]:
-        """Itself."""
-        return self
-
 
 class Fixed(NamedTuple):
     """A number that is no argument, in place of one."""
@@ -151,7 +139,7 @@ class Fixed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class Elsewhere(Guard):
     """What a function asked when it was traced, where its arguments are others."""
 
     guard: Guard
@@ -167,7 +155,7 @@ class Elsewhere:
         return lambda leaves: ask([x.number if isinstance(x, Fixed) else leaves[x] for x in arguments])
 
 
-class Versions:
+class Versions(Guard):
     """Tensors of PyTorch were not changed in place since, where it counts such changes."""
 
     def __init__(self, op: str, arrays: Iterable[ArrayLike]) -> None:
@@ -183,7 +171,3 @@ class Versions:
                 raise ArgumentError(
                     f"{self._op}: expected tensors as they were, got one of shape {made} changed in place"
                 )
-
-    def prepared(self) -> Callable[[Leaves], None]:
-        """Itself."""
-        return self

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.tracing.guards import Fits, Leaves
+from ragged_dialect.arrays.tracing.guards import Fits, Guard
+from ragged_dialect.arrays.tracing.leaves import Leaves
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.narrowing import is_tuple
 
@@ -73,7 +74,7 @@ class _Step:
         return number
 
 
-class ComputedNumbers:
+class ComputedNumbers(Guard):
     """The guard of all numbers that a function computes: every integer fits 64 bits, and what it is used as."""
 
     def __init__(self) -> None:
@@ -86,10 +87,6 @@ class ComputedNumbers:
         with np.errstate(all="ignore"):
             for step in self._steps:
                 done.append(step(leaves, done))
-
-    def prepared(self) -> Callable[[Leaves], None]:
-        """Itself."""
-        return self
 
     @property
     def has_integers(self) -> bool:
