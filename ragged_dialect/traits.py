@@ -87,13 +87,11 @@ def _operand_names(op: Any) -> set[str]:
     return {f.name for f in op._fields if type(f).__name__ in ("OperandDef", "ResultDef")}
 
 
-def int_attr(op: Op, name: str, default: int | None = None) -> int:
-    """Value of an integer attribute; `default` when it is absent and has one."""
+def int_attr(op: Op, name: str) -> int:
+    """Value of an integer attribute."""
     attributes = op.operation.attributes
     if name not in attributes:
-        if default is None:
-            raise Malformed(name)
-        return default
+        raise Malformed(name)
     attr = attributes[name]
     if not isinstance(attr, ir.IntegerAttr):
         raise LayoutError(f"expected an integer for '{name}', got {attr}")

@@ -72,22 +72,20 @@ def section(vector: ir.Value, low: Mixed, size: Mixed, base: ir.Value | None = N
     return generate(size, lambda i: build.sub(shapes.load(vector, build.add(low, i)), 0 if base is None else base))
 
 
-def reduce_vector(
-    vector: ir.Value, init: int, combine: Callable[[ir.Value, ir.Value], ir.Value], fold: str
-) -> ir.Value:
-    """Fold a vector into one index; `fold` names the combiner as `flow.FOLD` does."""
+def reduce_vector(vector: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value], fold: str) -> ir.Value:
+    """Fold a vector into one index, from 0; `fold` names the combiner as `flow.FOLD` does."""
 
     def body(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         return [combine(state[0], shapes.load(vector, i))]
 
-    return flow.for_loop(shapes.dim(vector, 0), [build.value(init)], body, fold)[0]
+    return flow.for_loop(shapes.dim(vector, 0), [build.value(0)], body, fold)[0]
 
 
 def total(vector: ir.Value) -> ir.Value:
     """Sum of a vector."""
-    return reduce_vector(vector, 0, build.add, "addi")
+    return reduce_vector(vector, build.add, "addi")
 
 
 def largest(vector: ir.Value) -> ir.Value:
     """Maximum of a vector, 0 when it is empty."""
-    return reduce_vector(vector, 0, build.maximum, "maxsi")
+    return reduce_vector(vector, build.maximum, "maxsi")

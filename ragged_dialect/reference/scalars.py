@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from ragged_dialect.errors import RaggedError
@@ -17,7 +16,6 @@ from ragged_dialect.errors import RaggedError
 Data: TypeAlias = np.ndarray
 """A scalar is taken for an array of rank 0, whose interface it has."""
 Function: TypeAlias = Callable[[Data], Data] | Callable[[Data, Data], Data] | Callable[[Data, Data, Data], Data]
-BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def dtype_of(x: Data) -> np.dtype:

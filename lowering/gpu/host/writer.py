@@ -11,7 +11,6 @@ from ragged_dialect.errors import CompileError
 Emitter = Callable[["HostWriter", ir.Operation], None]
 Finish = Callable[["HostWriter", ir.Operation], None]
 
-INTEGERS = ("i1", "i8", "i16", "i32", "i64", "index")
 FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 _DTYPES = {"i1": "bool_", "index": "int64", **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)}, **FLOATS}
 

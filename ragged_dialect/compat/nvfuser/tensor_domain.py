@@ -69,7 +69,8 @@ class TensorDomain:
     def partition(self, dim: int, offsets: npt.ArrayLike) -> TensorDomain:
         """A dim as a batch and a ragged dim; see `IterDomain.partition`. Rows of offsets of a regular dim are for the
         indices of the dim before it."""
-        self._refuse_batch("partition", dim)
+        if self._below(dim) is not None:
+            raise LayoutError(f"partition: expected a dim without a ragged dim below it, got batch dim {dim}")
         made = IterDomain.partition(self[dim], offsets)
         return self._replaced(dim, dim + 1, made)
 
@@ -128,10 +129,6 @@ class TensorDomain:
             if isinstance(domain, RaggedIterDomain):
                 return at if at - domain.table.ndim <= dim else None
         return None
-
-    def _refuse_batch(self, op: str, dim: int) -> None:
-        if self._below(dim) is not None:
-            raise LayoutError(f"{op}: expected a dim without a ragged dim below it, got batch dim {dim}")
 
     def _replaced(self, first: int, last: int, made: Sequence[IterDomain]) -> TensorDomain:
         return TensorDomain([*self.domains[:first], *made, *self.domains[last:]])
