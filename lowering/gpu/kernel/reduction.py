@@ -49,8 +49,7 @@ class Reduction:
 
     def emit(self, before: list[Access], accesses: list[Access]) -> None:
         """Emit the work. `before` are accesses that were pending before the op's own `accesses`."""
-        parallel = [d for d in reversed(self.loops.threads.order) if self.generic.parallel[d]]
-        parallel += [d for d in range(self.generic.rank) if self.generic.parallel[d] and d not in parallel]
+        parallel = self.loops.parallel_order()
         point: Point = [0] * self.generic.rank
         if not self.groups:
             guarded(self.loops.active(), lambda: self._nest(parallel, point, []))

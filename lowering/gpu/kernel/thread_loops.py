@@ -67,11 +67,14 @@ class ThreadLoops:
         extent = self.extents[loop]
         return isinstance(extent, int) and extent == self.step(loop)
 
+    def parallel_order(self) -> list[int]:
+        """The parallel loops, those without threads last."""
+        order = [d for d in reversed(self.threads.order) if self.generic.parallel[d]]
+        return order + [d for d in range(self.generic.rank) if self.generic.parallel[d] and d not in order]
+
     def parallel(self, leaf: Callable[[list[Point]], None], unroll: int) -> None:
         """Run the parallel loops, every thread its own points; `leaf` gets up to `unroll` at once."""
-        order = [d for d in reversed(self.threads.order) if self.generic.parallel[d]]
-        order += [d for d in range(self.generic.rank) if self.generic.parallel[d] and d not in order]
-        guarded(self.active(), lambda: self._nest(order, [0] * self.generic.rank, leaf, unroll))
+        guarded(self.active(), lambda: self._nest(self.parallel_order(), [0] * self.generic.rank, leaf, unroll))
 
     def _nest(self, order: list[int], point: Point, leaf: Callable[[list[Point]], None], unroll: int) -> None:
         if not order:
