@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.walk import outermost
 from ragged_dialect.lowering.attributes import BALANCED, Mapping
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
-from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
 from ragged_dialect.lowering.gpu.schedules import require_schedule, schedule
 from ragged_dialect.lowering.gpu.segmented.component_rows import is_plain
 from ragged_dialect.passes.base import RaggedPass
@@ -45,10 +44,9 @@ class FissionRaggedForalls(RaggedPass):
         def fits(forall: ir.Operation) -> bool:
             return chosen.fits(forall) or not chosen.concerns(forall)
 
-        for function in host_functions(op):
-            for forall in outermost(function, "scf.forall"):
-                if not Mapping.of(forall).is_serial and not fits(forall):
-                    fission(forall, fits)
+        for forall in host_foralls(op):
+            if not Mapping.of(forall).is_serial and not fits(forall):
+                fission(forall, fits)
 
 
 def fission(forall: ir.Operation, fits: Callable[[ir.Operation], bool]) -> list[ir.Operation] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir.functions import defined_functions
+from ragged_dialect.ir.walk import outermost
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.passes.base import PassFailure
 
@@ -12,6 +13,11 @@ def host_functions(module: ir.Operation) -> list[ir.Operation]:
     """The functions of a bufferized module that have a body. PassFailure at the first loop or linalg op on tensors."""
     require_buffers(module)
     return list(defined_functions(module).values())
+
+
+def host_foralls(module: ir.Operation) -> list[ir.Operation]:
+    """The foralls of all functions of a bufferized module that are in no other one. PassFailure as `host_functions`."""
+    return [forall for function in host_functions(module) for forall in outermost(function, "scf.forall")]
 
 
 def blocks_to_tile(module: ir.Operation, tile: int) -> list[ir.Block]:

@@ -12,11 +12,11 @@ from ragged_dialect.generic import input_count
 from ragged_dialect.ir import build, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import made_by
-from ragged_dialect.ir.walk import find_ops, is_outside, outermost
+from ragged_dialect.ir.walk import find_ops, is_outside
 from ragged_dialect.lowering.buffers import VIEWS, extent, starts_and_sizes, subview
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel.temporaries import replace_allocation, temporaries_of
-from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.structure_classes import defined_before
 
@@ -42,10 +42,9 @@ class PlaceRaggedTemporaries(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Place the temporaries of the foralls of every function of a module."""
-        for function in host_functions(op):
-            for forall in outermost(function, "scf.forall"):
-                for alloc in temporaries_of(forall.regions[0].blocks[0])[1]:
-                    _place(alloc, forall)
+        for forall in host_foralls(op):
+            for alloc in temporaries_of(forall.regions[0].blocks[0])[1]:
+                _place(alloc, forall)
 
 
 @dataclass(frozen=True)

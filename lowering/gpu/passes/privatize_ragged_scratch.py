@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.match import definer, defining_op
-from ragged_dialect.ir.walk import outermost
 from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, Mapping
 from ragged_dialect.lowering.buffers import is_allocation, region, root, touches
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
-from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -35,10 +34,9 @@ class PrivatizeRaggedScratch(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace the scratch of the foralls of every function of a module."""
-        for function in host_functions(op):
-            for forall in outermost(function, "scf.forall"):
-                if Mapping.of(forall).schedule not in (BALANCED, CONTRACT):
-                    _privatize(forall)
+        for forall in host_foralls(op):
+            if Mapping.of(forall).schedule not in (BALANCED, CONTRACT):
+                _privatize(forall)
 
 
 def _privatize(forall: ir.Operation) -> None:

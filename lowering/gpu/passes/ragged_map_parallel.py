@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.walk import outermost
 from ragged_dialect.lowering.attributes import AUTO, GENERAL, Mapping
-from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
 from ragged_dialect.lowering.gpu.schedules import mapped, pick, require_schedule, schedule
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -37,10 +36,9 @@ class RaggedMapParallel(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Name the schedules of every function of a module."""
         require_schedule(op, self.schedule, AUTO)
-        for function in host_functions(op):
-            for forall in outermost(function, "scf.forall"):
-                asked = Mapping.of(forall)
-                mapped(forall, self._name(forall, asked), asked).give(forall)
+        for forall in host_foralls(op):
+            asked = Mapping.of(forall)
+            mapped(forall, self._name(forall, asked), asked).give(forall)
 
     def _name(self, forall: ir.Operation, asked: Mapping) -> str:
         if asked.schedule is not None:
