@@ -18,7 +18,7 @@ from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
 from ragged_dialect.arrays.ops.along import local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as along
-from ragged_dialect.arrays.ops.join import concat, parts_of, pieces
+from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, traced_extent
 from ragged_dialect.arrays.ops.join import stack as stacked
 from ragged_dialect.arrays.ops.sorting import quantile as quantiles
 from ragged_dialect.arrays.tracing.elements import kind
@@ -207,10 +207,7 @@ def roll(a: ArrayLike, shift: int, axis: int) -> ArrayLike:
     default, all elements as one vector, is none of ragged arrays."""
     dim, places = checked_axis("np.roll", axis, a.ndim), integer("np.roll", "shift", shift)
     if a.layout.letter(dim) not in RAGGED and not a.layout.is_plain(dim):
-        extent: int | None = a.shape[dim]
-        if extent is None:
-            text = f"expected an extent that is known when the function is traced, got dim {dim}"
-            raise LayoutError(f"np.roll: {text}")
+        extent = traced_extent("np.roll", a, dim)
         return OPERATIONS["take"](a, (np.arange(extent) - places) % max(extent, 1), axis=dim)
     index = local_index(a, axis=dim)
     count = OPERATIONS["sum"](ones_like(index), axis=dim, keepdims=True)
@@ -262,10 +259,9 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1) -> ArrayLike:
     times = integer("np.diff", "n", n)
     if times < 0:
         raise ArgumentError(f"np.diff: expected n of at least 0, got {times}")
-    whole = (slice(None),) * checked_axis("np.diff", axis, a.ndim)
+    dim = checked_axis("np.diff", axis, a.ndim)
     for _ in range(times):
-        later, earlier = a[(*whole, slice(1, None))], a[(*whole, slice(None, -1))]
-        a = OPERATIONS["not_equal" if a.dtype == np.bool_ else "subtract"](later, earlier)
+        a = OPERATIONS["not_equal" if a.dtype == np.bool_ else "subtract"](cut(a, dim, 1, None), cut(a, dim, None, -1))
     return a
 
 
@@ -315,16 +311,11 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
         if given.ndim != 1 or (given.dtype.kind != "i" and given.size):
             raise ArgumentError(f"np.array_split: expected a number of sections or a list of indices, got {given}")
         cuts = [None, *given.astype(np.int64).tolist(), None]
-        whole = (slice(None),) * dim
-        return [ary[(*whole, slice(low, high))] for low, high in pairwise(cuts)]
+        return [cut(ary, dim, low, high) for low, high in pairwise(cuts)]
     sections = parts_of("np.array_split", "sections", indices_or_sections)
     if ary.layout.letter(dim) in RAGGED:
         return pieces(ary, sections, dim, even=True)
-    extent = ary.shape[dim]
-    if extent is None:
-        text = f"expected an extent that is known when the function is traced, got dim {dim}"
-        raise LayoutError(f"np.array_split: {text}")
-    size, rest = divmod(extent, sections)
+    size, rest = divmod(traced_extent("np.array_split", ary, dim), sections)
     return array_split(ary, [k * size + min(k, rest) for k in range(1, sections)], dim)
 
 

@@ -169,6 +169,19 @@ def _even_bound(length: Mixed, number: Mixed, chunks: Mixed) -> Mixed:
     return build.add(build.mul(size, number), build.minimum(rest, number))
 
 
+def traced_extent(op: str, x: ArrayLike, dim: int) -> int:
+    """The extent of a dense dim. LayoutError for one that only calls know."""
+    extent: int | None = x.shape[dim]
+    if extent is None:
+        raise LayoutError(f"{op}: expected an extent that is known when the function is traced, got dim {dim}")
+    return extent
+
+
+def cut(x: ArrayLike, dim: int, low: int | None, high: int | None) -> ArrayLike:
+    """A slice of a dim."""
+    return x[(*(slice(None),) * dim, slice(low, high))]
+
+
 def chunk(x: ArrayLike, chunks: int, axis: int = 0) -> list[ArrayLike]:
     """Pieces along a dim, all of one size but the last, as `torch.chunk`: at most `chunks` of dim 0 or a dense
     dim; of a ragged dim that many, each with its part of every component, which may be empty: views."""
@@ -177,12 +190,9 @@ def chunk(x: ArrayLike, chunks: int, axis: int = 0) -> list[ArrayLike]:
     dim = checked_axis("chunk", axis, x.ndim)
     if x.layout.letter(dim) in RAGGED:
         return pieces(x, chunks, dim)
-    extent = x.shape[dim]
-    if extent is None:
-        raise LayoutError(f"chunk: expected an extent that is known when the function is traced, got dim {axis}")
+    extent = traced_extent("chunk", x, axis)
     size = max(1, -(-extent // chunks))
-    whole = (slice(None),) * dim
-    return [x[(*whole, slice(low, low + size))] for low in range(0, max(extent, 1), size)]
+    return [cut(x, dim, low, low + size) for low in range(0, max(extent, 1), size)]
 
 
-__all__ = ["chunk", "concat", "parts_of", "pieces", "stack"]
+__all__ = ["chunk", "concat", "cut", "parts_of", "pieces", "stack", "traced_extent"]
