@@ -60,11 +60,11 @@ def flag(op: str, name: str, value: object) -> bool:
     return bool(value)
 
 
-def checked_axis(op: str, axis: SupportsIndex, rank: int) -> int:
+def checked_axis(op: str, axis: SupportsIndex, rank: int, name: str = "axis") -> int:
     """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
-    at = integer(op, "axis", axis)
+    at = integer(op, name, axis)
     if not -rank <= at < rank:
-        raise AxisError(f"{op}: expected axis in [{-rank}, {rank}), got {at}")
+        raise AxisError(f"{op}: expected {name} in [{-rank}, {rank}), got {at}")
     return at % rank
 
 

@@ -32,14 +32,24 @@ def _vector(vector: object, name: str, like: Array, reach: int | None = None) ->
     return validation.index_vector(taken, name, reach)
 
 
-def _traced(values: object, vectors: tuple[object, ...], lengths: bool) -> ArrayLike:
-    """Of a traced value, whose structure a program checks; None of anything else."""
+def _traced(values: object, vectors: tuple[object, ...], name: str) -> ArrayLike:
+    """Of a traced value, whose structure a program checks; None of anything else. ArgumentError for no vectors."""
+    if not vectors:
+        raise ArgumentError(f"from_{name}: expected {name} of at least 1 level, got 0")
     if not isinstance(values, Value) or not values.is_traced:
         return None
     made: ArrayLike = values
     for vector in reversed(vectors):
-        made = made.partition(vector, lengths=lengths)
+        made = made.partition(vector, lengths=name == "lengths")
     return made
+
+
+def _partitioned(op: str, values: object) -> Array:
+    """Values that have rows. ArgumentError for a number."""
+    taken = storage.peek(values)
+    if taken.ndim == 0:
+        raise ArgumentError(f"{op}: expected values of rank 1 or more, got rank 0")
+    return taken
 
 
 def from_offsets(values: object, *offsets: object, check: bool = True) -> RaggedArray:
@@ -48,14 +58,10 @@ def from_offsets(values: object, *offsets: object, check: bool = True) -> Ragged
 
     RuntimeCheckError names the component where offsets decrease or do not fit; ArgumentError for
     offsets that are not integers or whose dtype is too narrow."""
-    if not offsets:
-        raise ArgumentError("from_offsets: expected offsets of at least 1 level, got 0")
-    traced = _traced(values, offsets, lengths=False)
+    traced = _traced(values, offsets, "offsets")
     if traced is not None:
         return traced
-    taken = storage.peek(values)
-    if taken.ndim == 0:
-        raise ArgumentError("from_offsets: expected values of rank 1 or more, got rank 0")
+    taken = _partitioned("from_offsets", values)
     vectors = [
         _vector(v, f"from_offsets: offsets {level}", taken, taken.shape[0] if level == len(offsets) - 1 else None)
         for level, v in enumerate(offsets)
@@ -71,14 +77,10 @@ def from_lengths(values: object, *lengths: object, check: bool = True) -> Ragged
     """As `from_offsets`, with the lengths of the components of every level, outermost first.
 
     RuntimeCheckError for a negative length, or lengths that do not sum to what they partition."""
-    if not lengths:
-        raise ArgumentError("from_lengths: expected lengths of at least 1 level, got 0")
-    traced = _traced(values, lengths, lengths=True)
+    traced = _traced(values, lengths, "lengths")
     if traced is not None:
         return traced
-    taken = storage.peek(values)
-    if taken.ndim == 0:
-        raise ArgumentError("from_lengths: expected values of rank 1 or more, got rank 0")
+    taken = _partitioned("from_lengths", values)
     vectors = [_vector(v, f"from_lengths: lengths {level}", taken) for level, v in enumerate(lengths)]
     if check:
         extents = [*(v.shape[0] for v in vectors[1:]), taken.shape[0]]
@@ -92,9 +94,7 @@ def from_starts_lengths(values: object, starts: object, lengths: object, check: 
     """A ragged array whose components are windows into values, [n, …]: gaps and overlaps are legal.
 
     RuntimeCheckError for a window that is not inside the values."""
-    taken = storage.peek(values)
-    if taken.ndim == 0:
-        raise ArgumentError("from_starts_lengths: expected values of rank 1 or more, got rank 0")
+    taken = _partitioned("from_starts_lengths", values)
     vectors = [
         _vector(v, f"from_starts_lengths: {name}", taken) for v, name in ((starts, "starts"), (lengths, "lengths"))
     ]

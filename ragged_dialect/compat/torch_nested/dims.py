@@ -9,17 +9,14 @@ from __future__ import annotations
 from typing import SupportsIndex
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.arguments import checked_axis
 from ragged_dialect.arrays.core.storage import Dense
-from ragged_dialect.errors import AxisError, LayoutError
+from ragged_dialect.errors import LayoutError
 
 
 def dim_of(op: str, dim: SupportsIndex, rank: int) -> int:
     """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
-    at = integer(op, "dim", dim)
-    if not -rank <= at < rank:
-        raise AxisError(f"{op}: expected dim in [{-rank}, {rank}), got {at}")
-    return at % rank
+    return checked_axis(op, dim, rank, "dim")
 
 
 def axis_of(dim: int, ragged_dim: int) -> int:
