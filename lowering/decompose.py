@@ -6,34 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.kinds import neutral
-from ragged_dialect.sources import Source
-from ragged_dialect.types import DYNAMIC, shape_of, tensor_type
-
-
-def empty_without(x: ir.Value, dim: int, element: ir.Type) -> ir.Value:
-    """An uninitialised tensor with the structure of `x` without a dim."""
-    shape = shape_of(x.type).reduce(frozenset({dim}))
-    kept = [d for d in range(len(x.type.shape)) if d != dim]
-    result = tensor_type(shape, element)
-    if shape.layout.is_dense:
-        return shapes.empty([_extent(x, d) for d in kept], element)
-    likes = [None if shape.layout.is_plain(new) else Source(0, old) for new, old in enumerate(kept)]
-    extents = [
-        build.value(_extent(x, old)) for new, old in enumerate(kept) if likes[new] is None and shape.shape[new] is None
-    ]
-    return builders.empty([x], result, likes, extents)
-
-
-def _extent(x: ir.Value, dim: int) -> Mixed:
-    """Extent of a dense dim; of the outer part of a split plain dim the number of tiles."""
-    size = x.type.shape[dim]
-    return size if size != DYNAMIC else shapes.dim(x, dim)
+from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 
 
 def decompose_softmax(op: ir.Operation, recompute: bool) -> None:
@@ -104,7 +81,7 @@ class _Softmax:
         return arith.extf(self.wide, x) if x.type != self.wide else x
 
     def _filled(self, kind: str) -> ir.Value:
-        return shapes.fill(neutral(kind, self.wide), empty_without(self.source, self.dim, self.wide))
+        return shapes.fill(neutral(kind, self.wide), empty_without(self.source, frozenset({self.dim}), self.wide))
 
     def _power(self, x: ir.Value, top: ir.Value) -> ir.Value:
         return math.exp(arith.subf(self._widened(x), top))
@@ -129,7 +106,7 @@ class _Softmax:
 
     def _inverse(self, total: ir.Value) -> ir.Value:
         one, small = build.constant(self.wide, 1.0), ir.AffineMap.get_identity(self.rank - 1)
-        out = empty_without(self.source, self.dim, self.wide)
+        out = empty_without(self.source, frozenset({self.dim}), self.wide)
         kinds = ["parallel"] * (self.rank - 1)
         return generic([total], [out], [small, small], kinds, lambda a: [arith.divf(one, a[0])]).result
 
@@ -143,13 +120,3 @@ class _Softmax:
             return [arith.truncf(element, made) if self._is_short else made]
 
         return generic(ins, [empty_like(self.target, element)], maps, ["parallel"] * self.rank, rounded).result
-
-
-def empty_like(x: ir.Value, element: ir.Type) -> ir.Value:
-    """An uninitialised tensor of another element type with the structure of `x`."""
-    shape = shape_of(x.type)
-    if shape.layout.is_dense:
-        return shapes.empty([_extent(x, d) for d in range(shape.rank)], element)
-    dynamic = [d for d in range(shape.rank) if shape.layout.is_plain(d) and shape.shape[d] is None]
-    extents = [build.value(_extent(x, d)) for d in dynamic]
-    return builders.empty([x], tensor_type(shape, element), None, extents)

@@ -8,7 +8,7 @@ from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kind
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
 from ragged_dialect.ir.match import combiner_of, defining_op, filled_with, terminator
 from ragged_dialect.iteration import output_count
-from ragged_dialect.lowering.decompose import empty_like
+from ragged_dialect.passes.differentiate.values import empty_like
 
 _COMBINERS = frozenset(f"arith.{name}" for name in ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"))
 
