@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
+from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import bit_width, enclosing, made_by
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.differentiate.values import empty_of
 from ragged_dialect.passes.loop_nest import FusedNest, Operand, follow, inline, join, write
 from ragged_dialect.passes.structure_keys import structural_source
 from ragged_dialect.segments import segments
@@ -258,7 +258,7 @@ class _Block:
             if not outs:
                 like = _like_of(op, nest, self.sources)
                 assert like is not None
-                outs = [_empty_like(like, op.results[0].type)]
+                outs = [empty_of(op.results[0].type, like)]
             made = write(nest, outs)
             for root in nest.roots:
                 if BACKWARDS in root.attributes:
@@ -357,14 +357,3 @@ def _like_of(op: ir.Operation, nest: FusedNest, sources: dict[ir.Value, ir.Value
             return None
         like = same[0]
     return like
-
-
-def _empty_like(like: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
-    """`ragged.empty` of a type, with the structure and the dense extents of `like`."""
-    layout = shape_of(type_).layout
-    extents: list[ir.Value] = []
-    for dim, size in enumerate(type_.shape):
-        if layout.is_plain(dim) and size == DYNAMIC:
-            at = arith.ConstantOp(ir.IndexType.get(), ir.IntegerAttr.get(ir.IndexType.get(), dim)).result
-            extents.append(tensor.DimOp(like, at).result)
-    return builders.empty([like], type_, extents=extents)

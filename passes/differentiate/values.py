@@ -25,9 +25,14 @@ def empty_like(x: ir.Value, element: ir.Type | None = None) -> ir.Value:
     made = x.type if element is None else with_element(x.type, element)
     if not is_ragged(made):
         return shapes.cast(shapes.empty(shapes.dims(x), made.element_type), made)
-    layout = shape_of(made).layout
-    dynamic = [d for d, size in enumerate(made.shape) if layout.is_plain(d) and size == DYNAMIC]
-    return builders.empty([x], made, extents=[tensor.dim(x, build.value(d)) for d in dynamic])
+    return empty_of(made, x)
+
+
+def empty_of(type_: ir.RankedTensorType, like: ir.Value) -> ir.Value:
+    """An uninitialised tensor of a ragged type, with the structure and the dense extents of another."""
+    layout = shape_of(type_).layout
+    dynamic = [d for d, size in enumerate(type_.shape) if layout.is_plain(d) and size == DYNAMIC]
+    return builders.empty([like], type_, extents=[tensor.dim(like, build.value(d)) for d in dynamic])
 
 
 def empty_without(
