@@ -89,8 +89,7 @@ def page() -> str:
     parts = [HEAD]
     for heading, names in public().items():
         parts.append(f"## {heading}\n\n{table([row(f'rg.{name}', getattr(rg, name)) for name in names])}\n")
-    layers = [name for name, value in vars(nn).items() if inspect.isfunction(value) and not name.startswith("_")]
-    parts.append(f"## Layers\n\n{table([row(f'rg.nn.{name}', getattr(nn, name)) for name in sorted(layers)])}\n")
+    parts.append(f"## Layers\n\n{table([row(f'rg.nn.{name}', getattr(nn, name)) for name in nn.__all__])}\n")
     own = {name: inspect.getattr_static(rg.RaggedArray, name) for name in dir(rg.RaggedArray) if name[0] != "_"}
     of_arrays = {name: value for name, value in own.items() if not isinstance(value, (bool, classmethod, staticmethod))}
     members = [row(f"x.{name}", value) for name, value in of_arrays.items() if inspect.getdoc(value)]

@@ -81,9 +81,12 @@ def select(x: ir.Value, index: ir.Value, dim: int) -> ir.Value:
     return inferred(structure.SelectOp, [x, index], dim=dim)
 
 
-def slice(x: ir.Value, lo: ir.Value, hi: ir.Value, dim: int) -> ir.Value:
-    """`ragged.slice`: the range [lo, hi) of `dim`."""
-    return inferred(structure.SliceOp, [x, lo, hi], dim=dim)
+def slice(x: ir.Value, lo: ir.Value, hi: ir.Value, dim: int, extent: int | None = None) -> ir.Value:
+    """`ragged.slice`: the range [lo, hi) of `dim`, of an extent that is static where it is given."""
+    shape = shape_of(x.type).slice(dim)
+    if extent is not None:
+        shape = RaggedShape(shape.layout, (*shape.shape[:dim], extent, *shape.shape[dim + 1 :]))
+    return _make("slice", x, shape, [x, lo, hi], dim=dim)
 
 
 def concat(xs: Sequence[ir.Value], dim: int) -> ir.Value:

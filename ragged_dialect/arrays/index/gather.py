@@ -21,10 +21,11 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 
 
-def stepped(x: Tensor, dim: int, start: ir.Value | None, stop: ir.Value | None, step: int) -> Tensor:
+def stepped(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None, step: int) -> Tensor:
     """Every `step`-th element, or inner list, of every component of a ragged dim, as Python slices."""
     x = contiguous(x)
     lengths = component_lengths(x, dim)

@@ -23,6 +23,7 @@ from ragged_dialect.arrays.index.gather import boolean_mask, gather, stepped
 from ragged_dialect.arrays.index.levels import structured
 from ragged_dialect.arrays.index.reorder import pick_each, pick_pairs, take_dense
 from ragged_dialect.arrays.index.rows import (
+    as_bound,
     as_index,
     clamped,
     component_lengths,
@@ -47,6 +48,7 @@ from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.narrowing import is_integer, is_tuple
 
@@ -55,7 +57,9 @@ def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
     items = _expanded(x, index if is_tuple(index) else (index,))
     traced = [k for k, item in enumerate(items) if type(item) is Tensor and not item.axes and item.dtype.kind == "i"]
-    if len(traced) > 1:  # numbers of a program, one after the other
+    arrays = [k for k, item in enumerate(items) if k not in traced and _is_array(item)]
+    _refuse_apart(items, arrays)
+    if len(traced) + min(len(arrays), 1) > 1 and traced:  # numbers of a program, one after the other
         return _by_numbers(x, items, traced)
     pattern: list[Any] = []
     leaves: list[Any] = []
@@ -80,8 +84,23 @@ def getitem(x: Any, index: object) -> Any:
     return _getitem(x, *leaves, pattern=tuple(pattern))
 
 
+def _is_array(item: object) -> bool:
+    """Whether an index is neither a number nor a slice."""
+    return not (item is None or isinstance(item, slice) or (is_integer(item) and not isinstance(item, bool)))
+
+
+def _refuse_apart(items: list[object], arrays: list[int]) -> None:
+    """ArgumentError where a slice is between a number and an array, and NumPy puts the array's dims in front: here each
+    item is at the dim that is its turn."""
+    numbers = [k for k, item in enumerate(items) if item is not None and not isinstance(item, slice)]
+    kept = [k for k in range(len(items)) if k not in numbers]
+    if arrays and kept and kept[0] < arrays[0] and any(numbers[0] < k < numbers[-1] for k in kept):
+        text = "expected no slice between a number and an array among the indices, got one (use them one by one)"
+        raise ArgumentError(f"getitem: {text}")
+
+
 def _by_numbers(x: ArrayLike, items: list[object], traced: list[int]) -> ArrayLike:
-    """`x[items]` where several are traced numbers: leading ones from the first on, as components have lengths of their
+    """`x[items]` where some are traced numbers: leading ones from the first on, as components have lengths of their
     own, others from the last one on."""
     end = traced[-1] + 1
     if all(k in traced or is_integer(item) for k, item in enumerate(items[:end])):
@@ -153,8 +172,8 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
             dim += used
         else:
             _, has_start, has_stop, step = item
-            start = as_index(next(given)) if has_start else None
-            stop = as_index(next(given)) if has_stop else None
+            start = as_bound(next(given)) if has_start else None
+            stop = as_bound(next(given)) if has_stop else None
             x = slice_dim(x, dim, start, stop, step)
             dim += 1
     return x
@@ -185,22 +204,24 @@ def _pick_rows(x: Tensor, dim: int, index: ir.Value) -> Tensor:
     return structured(rows, known(builders.select(rows.value, build.value(0), dim)))
 
 
-def slice_dim(x: Tensor, dim: int, start: ir.Value | None, stop: ir.Value | None, step: int) -> Tensor:
-    """A Python slice of a dim: a view where a ragged dim or a batch is cut by step 1."""
+def slice_dim(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None, step: int) -> Tensor:
+    """A Python slice of a dim: a view where a ragged dim or a batch is cut by step 1. Of known bounds of a known extent
+    the extent is known."""
     if start is None and stop is None and step == 1:
         return x
     if x.layout.letter(dim) in RAGGED:
         return _slice_rows(x, dim, start, stop) if step == 1 else stepped(x, dim, start, stop, step)
-    extent = build.value(x.extent(dim))
+    extent = x.extent(dim)
+    low, size = slice_bounds(extent, start, stop, step)
     if step != 1:
-        low, size = slice_bounds(extent, start, stop, step)
-        return take_at(x, dim, vectors.generate(size, lambda i: build.add(low, build.mul(i, step))))
-    low = build.value(0) if start is None else clamped(start, extent)
-    high = extent if stop is None else clamped(stop, extent)
-    return structured(x, known(builders.slice(x.value, low, build.maximum(low, high), dim)))
+        at = vectors.generate(size, lambda i: build.add(low, build.mul(i, step)))
+        return take_at(x, dim, at, size if isinstance(size, int) else None)
+    static = size if isinstance(size, int) and x.nested(dim) is None else None
+    high = build.add(low, size)
+    return structured(x, known(builders.slice(x.value, build.value(low), build.value(high), dim, static)))
 
 
-def _slice_rows(x: Tensor, dim: int, start: ir.Value | None, stop: ir.Value | None) -> Tensor:
+def _slice_rows(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None) -> Tensor:
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
     count = shapes.dim(lengths, 0)
     low = vectors.generate(count, lambda q: build.value(slice_bounds(shapes.load(lengths, q), start, stop, 1)[0]))
@@ -209,11 +230,12 @@ def _slice_rows(x: Tensor, dim: int, start: ir.Value | None, stop: ir.Value | No
     return window(x, dim, first, size)
 
 
-def take_at(x: Tensor, dim: int, at: ir.Value) -> Tensor:
-    """Indices of a dense dim by a vector that is in range. LayoutError for the tiles of a split."""
+def take_at(x: Tensor, dim: int, at: ir.Value, extent: int | None = None) -> Tensor:
+    """Indices of a dense dim by a vector that is in range, whose extent may be known. LayoutError for the tiles of a
+    split."""
     number, level = x.place(dim)
     if isinstance(x.axes[number], PlainAxis):
-        return take_rows(x, number, at, PlainAxis(None))
+        return take_rows(x, number, at, PlainAxis(extent))
     check_untiled(x.trace.op, x.layout)
     return take_dense(x, dim, at) if number > 0 or level > 0 else take_components(x, at)
 

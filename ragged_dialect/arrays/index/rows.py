@@ -6,6 +6,7 @@ Vectors are MLIR values `tensor<?xi64>`; positions are those of a storage axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import overload
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
@@ -70,8 +71,14 @@ def component_lengths(x: Tensor, dim: int) -> ir.Value:
     return builders.lengths(x.value, dim, stored=True)
 
 
-def wrapped(number: ir.Value, extent: Mixed) -> ir.Value:
-    """A number, index or i64, that counts from the end when it is negative."""
+@overload
+def wrapped(number: ir.Value, extent: Mixed) -> ir.Value: ...
+@overload
+def wrapped(number: Mixed, extent: Mixed) -> Mixed: ...
+def wrapped(number: Mixed, extent: Mixed) -> Mixed:
+    """A number, known or index or i64, that counts from the end when it is negative."""
+    if isinstance(number, int):
+        return number if number >= 0 else build.add(extent, number)
     negative = compare("lt", number, build.constant(number.type, 0))
     size = build.value(extent) if isinstance(number.type, ir.IndexType) else build.to_i64(extent)
     return select(negative, arith.addi(number, size), number)
@@ -84,13 +91,18 @@ def as_index(number: Tensor, what: str = "an index") -> ir.Value:
     return build.to_index(convert(number.scalar, number.dtype, INT64))
 
 
+def as_bound(number: Tensor) -> Mixed:
+    """A bound of a slice, known where the trace knows it."""
+    return number.constant if isinstance(number.constant, int) else as_index(number)
+
+
 def from_ends(size: Mixed, number: Callable[[ir.Value], ir.Value], extent: Callable[[ir.Value], Mixed]) -> ir.Value:
     """A vector of numbers, i64, of which those below 0 count from the end. They are not checked yet and stay i64: in a
     kernel, an index may have 32 bits, which numbers far out of range would fit into again."""
     return vectors.generate(size, lambda i: wrapped(number(i), extent(i)))
 
 
-def clamped(bound: ir.Value, extent: Mixed) -> ir.Value:
+def clamped(bound: Mixed, extent: Mixed) -> Mixed:
     """A bound of a slice as Python reads it: from the end when negative, moved into [0, extent]."""
     return build.minimum(build.maximum(wrapped(bound, extent), 0), extent)
 
@@ -177,7 +189,7 @@ def row_ids(x: Tensor, axis: NestedAxis) -> ir.Value:
     return builders.row_ids(x.trace.nothing_of(axis), len(axis.letters) - 1)
 
 
-def slice_bounds(extent: Mixed, start: ir.Value | None, stop: ir.Value | None, step: int) -> tuple[Mixed, Mixed]:
+def slice_bounds(extent: Mixed, start: Mixed | None, stop: Mixed | None, step: int) -> tuple[Mixed, Mixed]:
     """First index and size of a Python slice of an extent; None for a bound left out."""
     if step > 0:
         low = 0 if start is None else clamped(start, extent)

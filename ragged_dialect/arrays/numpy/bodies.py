@@ -168,7 +168,7 @@ def norm(x: ArrayLike, ord: ArrayLike = None, axis: ArrayLike = None, keepdims: 
     if ord == 0:
         return OPERATIONS["sum"](OPERATIONS["not_equal"](x, 0).astype(x.dtype), axis=axis, keepdims=keepdims)
     if ord is None or ord == 2:
-        return OPERATIONS["sqrt"](OPERATIONS["sum"](OPERATIONS["square"](size), axis=axis, keepdims=keepdims))
+        return OPERATIONS["root"](OPERATIONS["sum"](OPERATIONS["square"](size), axis=axis, keepdims=keepdims))
     total = OPERATIONS["sum"](OPERATIONS["power"](size, ord), axis=axis, keepdims=keepdims)
     return OPERATIONS["power"](total, 1 / ord)
 

@@ -51,7 +51,7 @@ def nanvar(a: ArrayLike, axis: ArrayLike = None, ddof: int = 0, keepdims: bool =
 
 def nanstd(a: ArrayLike, axis: ArrayLike = None, ddof: int = 0, keepdims: bool = False) -> ArrayLike:
     """Roots of variances without nan."""
-    return OPERATIONS["sqrt"](nanvar(a, axis, ddof, keepdims))
+    return OPERATIONS["root"](nanvar(a, axis, ddof, keepdims))
 
 
 def nanmax(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:

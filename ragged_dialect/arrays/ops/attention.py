@@ -14,6 +14,7 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static
 from ragged_dialect.arrays.index.dims import squeeze, unsqueeze
+from ragged_dialect.arrays.index.getitem import pick
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.ops.named_loops import NamedLoops
 from ragged_dialect.arrays.ops.scores import ScoreFunction, TracedScore
@@ -179,8 +180,8 @@ def attention(
     [B, Lq, H], -inf where there is no key to see, and float32 for shorter floats.
 
     `mask` says which of these keys an element sees, or, of floats, what is added to the scores: a ragged [B, Lq, Lk]
-    or [B, Lq, Lk, H], or a dense one that broadcasts to [B, H, Lq, Lk] and reaches the longest components.
-    Where there is no key to see the result is 0.
+    or [B, Lq, Lk, H], where Lq or Lk may be 1 (`seen[:, None, :]` of keys), or a dense one that broadcasts to
+    [B, H, Lq, Lk] and reaches the longest components. Where there is no key to see the result is 0.
 
     `score` makes another score of one, which is a number of the dtype of q, or float32 for shorter floats, and of the
     numbers of its component, head, query and key, which are integers as Python's: `lambda s, b, h, i, j: s - slopes[h]
@@ -195,6 +196,8 @@ def attention(
     if is_dense(mask):
         rank = mask.ndim  # the extents that reach the longest components change with every batch
         mask = dense_leaf(mask, frozenset({rank - 1, rank - 2, *((0,) if rank == 4 else ())}))
+    if isinstance(scale, Tensor):
+        raise ArgumentError("attention: expected a number or None for scale, got a traced value (multiply q by it)")
     if score is not None and not callable(score):
         raise ArgumentError(f"attention: expected a function as score, got {type(score).__name__}")
     function, trace = None if score is None else Static.of_function("attention", score), traced()
@@ -217,7 +220,7 @@ def _masked(q: Tensor, k: Tensor, mask: Tensor) -> Score:
     if elements.kind(mask.dtype) not in "bf" or not mask.axes:
         raise ArgumentError(f"attention: expected a mask of booleans or floats, got {mask.dtype} of rank {mask.ndim}")
     mask = contiguous(mask)
-    read = (_dense_mask if mask.is_dense else _ragged_mask)(q, k, mask)
+    mask, read = (_dense_mask if mask.is_dense else _ragged_mask)(q, k, mask)
 
     def score(dtype: DType, x: ir.Value, numbers: Sequence[ir.Value]) -> ir.Value:
         found = tensor.extract(mask.storage, read(dict(zip("bhij", numbers, strict=True))))
@@ -228,22 +231,28 @@ def _masked(q: Tensor, k: Tensor, mask: Tensor) -> Score:
     return score
 
 
-def _dense_mask(q: Tensor, k: Tensor, mask: Tensor) -> Read:
+def _dense_mask(q: Tensor, k: Tensor, mask: Tensor) -> tuple[Tensor, Read]:
     """Where its elements are: of [component, head, query, key], or of the last of these."""
     dims = "bhij" if q.ndim == 4 else "bij"
     if not 2 <= mask.ndim <= len(dims):
-        raise LayoutError(f"attention: expected a dense mask of rank 2 to {len(dims)}, got rank {mask.ndim}")
+        wanted = f"expected a dense mask of rank 2 to {len(dims)}, got rank {mask.ndim}"
+        raise LayoutError(f"attention: {wanted} (of keys it is mask[None, :])")
     levels = {"b": (q, 0), "i": (q, 1), "j": (k, 1), "h": (q, 2)}
-    return _read([_loop(mask, dim, c, levels[c]) for dim, c in enumerate(dims[-mask.ndim :])])
+    return mask, _read([_loop(mask, dim, c, levels[c]) for dim, c in enumerate(dims[-mask.ndim :])])
 
 
-def _ragged_mask(q: Tensor, k: Tensor, mask: Tensor) -> Read:
-    """Where its elements are: of [component, query, key], and of heads."""
+def _ragged_mask(q: Tensor, k: Tensor, mask: Tensor) -> tuple[Tensor, Read]:
+    """Where its elements are: of [component, query, key], of which one may have an extent of 1, and of heads."""
     axis, dims = mask.axes[0], "bijh" if q.ndim == 4 else "bij"
-    if not isinstance(axis, NestedAxis) or axis.letters != "drr":
-        raise LayoutError(f'attention: expected a mask of layout "drr", got "{mask.layout}"')
-    if mask.ndim > len(dims):
-        raise LayoutError(f"attention: expected a mask of rank 3 to {len(dims)}, got rank {mask.ndim}")
+    if not len(dims) >= mask.ndim >= 3:
+        wanted = f"expected a ragged mask of rank 3 to {len(dims)}, got rank {mask.ndim}"
+        raise LayoutError(f"attention: {wanted} (of keys it is mask[:, None, :], of queries mask[:, :, None])")
+    if not isinstance(axis, NestedAxis) or axis.letters not in ("drr", "ddr", "dr"):
+        raise LayoutError(f'attention: expected a mask of layout "drr", "ddr" or "dr|d", got "{mask.layout}"')
+    if axis.letters != "drr":
+        dim, rows = (1, k) if axis.letters == "ddr" else (2, q)
+        builders.assert_valid([build.value(mask.extent(dim)), build.value(1)], "equal", q.trace.op, dim)
+        return _mask_of_rows(q, rows, pick(mask, dim, build.value(0)))
     loops = NamedLoops.of(q.trace, [q, k], ["bihd"[: q.ndim], "bjge"[: k.ndim]], "bij")
     pairs = loops.settled(Tensor(q.trace, empty(q.trace, loops.axes, loops.levels, mask.dtype), mask.dtype, loops.axes))
     own = pairs.nested(0)
@@ -255,7 +264,22 @@ def _ragged_mask(q: Tensor, k: Tensor, mask: Tensor) -> Read:
         row = build.add(shapes.load(axis.vectors[0], numbers["b"]), numbers["i"])
         return [build.value(build.add(shapes.load(axis.vectors[1], row), numbers["j"])), *features(numbers)]
 
-    return read
+    return mask, read
+
+
+def _mask_of_rows(q: Tensor, rows: Tensor, mask: Tensor) -> tuple[Tensor, Read]:
+    """Where the elements of [component, row] are, and of heads: rows are queries or keys."""
+    own, axis = rows.nested(1), mask.nested(1)
+    assert own is not None
+    assert axis is not None
+    q.trace.conform(own, axis)
+    features = _read([_loop(mask, 2, "h", (q, 2)) for _ in range(mask.ndim - 2)])
+
+    def read(numbers: Numbers) -> list[ir.Value]:
+        row = numbers["i" if rows is q else "j"]
+        return [build.value(build.add(shapes.load(axis.vectors[0], numbers["b"]), row)), *features(numbers)]
+
+    return mask, read
 
 
 def _loop(mask: Tensor, dim: int, letter: str, level: TensorLevel) -> str | None:

@@ -184,6 +184,20 @@ def erf(x: Tensor) -> Tensor:
     )[0]
 
 
+@operation("root")
+def root(x: Tensor) -> Tensor:
+    """The square root of sums of squares. Where it is 0 they all are, and its derivative is 0, as PyTorch's is of
+    deviations and norms."""
+    inputs, outputs = resolve("sqrt", [x])
+
+    def body(v: list[ir.Value]) -> list[ir.Value]:
+        is_zero = elements.compare("eq", v[0], elements.constant(outputs[0], 0))
+        nonzero = elements.select(is_zero, elements.constant(outputs[0], 1), v[0])
+        return [elements.select(is_zero, v[0], elements.create("math.sqrt", nonzero))]
+
+    return map_elements(x.trace, [x], inputs, outputs, body, lambda v: [math.sqrt(v)])[0]
+
+
 @operation("rsqrt")
 def rsqrt(x: Tensor) -> Tensor:
     """One over the square root."""

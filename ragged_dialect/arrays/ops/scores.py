@@ -20,6 +20,7 @@ from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, element_type
 from ragged_dialect.errors import ArgumentError, TraceError
+from ragged_dialect.generic import iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
@@ -224,6 +225,9 @@ class TracedScore:
         if op.name == "ragged.assert_valid":
             return
         if op.name == _GENERIC and op.results[0].type.rank == 0:
+            looped = [op] if iterator_kinds(op) else [x for x in ops_in(op) if x != op and len(x.regions)]
+            for inner in looped:  # of a row of a table, or to find a place
+                self._refuse(inner)
             ins = [self._element(x, known, views) for x in list(op.operands)[: -len(op.results)]]
             outs = [build.constant(x.type.element_type, 0) for x in op.results]
             found = inlined(op.regions[0].blocks[0], [*ins, *outs], known)

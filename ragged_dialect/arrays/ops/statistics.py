@@ -11,7 +11,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
-from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, root
 from ragged_dialect.arrays.ops.reduce import finish, is_across, reduce, reduce_across, source
 from ragged_dialect.arrays.ops.ufunc_bodies import Loop, element
 from ragged_dialect.arrays.tracing import elements
@@ -152,4 +152,4 @@ def var(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool =
 @operation("std")
 def std(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Root of the variance."""
-    return UFUNCS["sqrt"](var(x, axis=axis, ddof=ddof, keepdims=keepdims))
+    return root(var(x, axis=axis, ddof=ddof, keepdims=keepdims))

@@ -174,6 +174,45 @@ def test_other_indices_do_not_compile_again() -> None:
     assert rg.compilations() == before
 
 
+def test_numbers_of_a_program_beside_arrays() -> None:
+    table = np.arange(24.0).reshape(2, 3, 4)
+    taken = rg.jit(lambda t, i, a: (t[i, a], t[a, i], t[..., i, a], t[i, np.arange(3) > 0], t[a, :, i]))
+    found = taken(table, 1, np.array([0, 1]))
+    wanted = (table[1, [0, 1]], table[[0, 1], 1], table[..., 1, [0, 1]], table[1, 1:], table[[0, 1], :, 1])
+    for made, of in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(made, of)
+    x = array(LENGTHS)
+    assert_components(rg.jit(lambda x, i: x[[2, 0], :, i])(x, 1), [components(x)[k][:, 1] for k in (2, 0)])
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -3])
+def test_extents_of_slices_are_known_in_programs(step: int) -> None:
+    """What broadcasts, or is reshaped, asks for them."""
+    x, table = array(LENGTHS), np.arange(24.0).reshape(2, 3, 4)
+    bounds = [None, 0, 1, 4, 9, -1, -9]
+    cuts = [slice(a, b, step) for a in bounds for b in bounds]
+
+    def cut(x: Any, table: Any) -> Any:
+        made = [(x[..., c], table[..., c]) for c in cuts]
+        for c, (of_x, of_table) in zip(cuts, made, strict=True):
+            assert of_x.shape[-1] == of_table.shape[-1] == len(range(*c.indices(4)))
+        return made
+
+    for c, (of_x, of_table) in zip(cuts, rg.jit(cut)(x, table), strict=True):
+        np.testing.assert_array_equal(of_x.values, x.values[..., c])
+        np.testing.assert_array_equal(of_table, table[..., c])
+
+
+def test_slices_of_extent_1_broadcast_in_programs() -> None:
+    x, table = array(LENGTHS), np.arange(24.0).reshape(2, 3, 4)
+    made, dense, heads = rg.jit(lambda x, t: (x * x[..., :1], t / t[:, -1:], x[..., :4].reshape((2,), (2, 2))))(
+        x, table
+    )
+    np.testing.assert_array_equal(made.values, x.values * x.values[:, :1])
+    np.testing.assert_array_equal(dense, table / table[:, -1:])
+    assert heads.shape == (4, None, 2, 2)
+
+
 REFUSED: list[Refusal] = [
     (lambda x: x[4], IndexError, "getitem: level 0: expected index in [-4, 4), got 4"),
     (lambda x: x[-5], IndexError, "getitem: level 0: expected index in [-4, 4), got -5"),
@@ -195,6 +234,8 @@ REFUSED: list[Refusal] = [
     (lambda x: x[[0, 1], :, [0, 1]], TypeError,
      "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
      "(use them one by one)"),
+    (lambda x: rg.jit(lambda t: t[1, :, np.array([0, 1])])(np.ones((2, 3, 4))), TypeError,
+     "getitem: expected no slice between a number and an array among the indices, got one (use them one by one)"),
     (lambda x: x[np.array([10**12]), np.array([0])], IndexError,
      "getitem: level 0, component 0: expected index in [-4, 4), got 1000000000000"),
     (lambda x: x[[0, 1], [2, 0]], IndexError,

@@ -95,6 +95,34 @@ def test_ragged_masks(kind: str, causal: bool) -> None:
     assert_components(traced(q, k, v, mask), expected)
 
 
+@pytest.mark.parametrize("kind", ["bool", "float"])
+@pytest.mark.parametrize("of_keys", [True, False])
+def test_ragged_masks_of_keys_or_of_queries(kind: str, of_keys: bool) -> None:
+    q, k, v = array(LENGTHS), array(OTHER, seed=1), array(OTHER, (6,), seed=2)
+    lengths = OTHER if of_keys else LENGTHS
+    mask = rg.from_lengths(values(np.random.default_rng(5), (sum(lengths),), kind), lengths)
+
+    def attended(q: Any, k: Any, v: Any, m: Any) -> Any:
+        return rg.attention(q, k, v, mask=m[:, None, :] if of_keys else m[:, :, None])
+
+    rows = zip(components(q), components(k), components(v), components(mask), strict=True)
+    expected = [attend(a, b, c, False, m[None] if of_keys else np.tile(m[:, None], len(b))) for a, b, c, m in rows]
+    assert_components(attended(q, k, v, mask), expected)
+    assert_components(rg.jit(attended)(q, k, v, mask), expected)
+
+
+def test_ragged_masks_that_a_program_computes() -> None:
+    x, segments = array((3, 0, 2)), rg.ragged([[0, 0, 1], [], [0, 0]], np.int64)
+
+    def attended(x: Any, s: Any) -> Any:
+        return rg.attention(x, x, x, mask=s[:, :, None] == s[:, None, :])
+
+    same = [c[:, None] == c[None] for c in components(segments)]
+    expected = [attend(c, c, c, False, m) for c, m in zip(components(x), same, strict=True)]
+    assert_components(attended(x, segments), expected)
+    assert_components(rg.jit(attended)(x, segments), expected)
+
+
 def test_windows_of_an_array_whose_scores_are_stored() -> None:
     x = rg.from_lengths(np.random.default_rng(0).standard_normal((6, 2)), [2, 1, 3])[::2]
     made = rg.attention(x, x, x, softcap=2.0)
@@ -229,17 +257,26 @@ REFUSED: list[Refusal] = [
      "attention: dim 0: expected extent 4, got 3"),
     (lambda x: rg.attention(x, x, x, mask=np.ones((4, 1, 5, 5), np.bool_)), rg.LayoutError,
      "attention: expected a dense mask of rank 2 to 3, got rank 4"),
-    (lambda x: rg.attention(x, x, x, mask=np.ones(5, np.bool_)), rg.LayoutError, "of rank 2 to 3, got rank 1"),
+    (lambda x: rg.attention(x, x, x, mask=np.ones(5, np.bool_)), rg.LayoutError, "got rank 1 (of keys it is"),
     (lambda x: rg.attention(x, x, x, mask=np.ones((5, 5), np.int8)), TypeError,
      "attention: expected a mask of booleans or floats, got int8 of rank 2"),
     (lambda x: rg.attention(x, x, x, mask=True), TypeError,
      "attention: expected a mask of booleans or floats, got bool of rank 0"),
     (lambda x: rg.attention(x, x, x, mask=x[..., 0]), rg.LayoutError,
-     'attention: expected a mask of layout "drr", got "dr"'),
+     "attention: expected a ragged mask of rank 3 to 3, got rank 2 (of keys it is mask[:, None, :], of queries"),
+    (lambda x: rg.attention(x, x, x, mask=rg.stack([x[..., 0], x[..., 1]], axis=1)), rg.RuntimeCheckError,
+     "attention: level 1: expected extent 1, got 2"),
+    (lambda x: rg.attention(x, x, x, mask=x), rg.RuntimeCheckError, "attention: level 2: expected extent 1, got 4"),
+    (lambda x: rg.attention(x, x, x, mask=array(OTHER, ())[:, None]), rg.RuntimeCheckError,
+     "attention: level 1, component 0: expected length 3, got 2"),
+    (lambda x: rg.attention(x, x, x, mask=x[None, :, :, 0]), rg.LayoutError,
+     'attention: expected a mask of layout "drr", "ddr" or "dr|d", got "d|dr"'),
+    (lambda x: rg.jit(lambda x, c: rg.attention(x, x, x, scale=c))(x, 0.5), TypeError,
+     "attention: expected a number or None for scale, got a traced value (multiply q by it)"),
     (lambda x: rg.attention(x, array(OTHER), array(OTHER), mask=rg.einsum("bid,bjd->bij", x, x)),
      rg.RuntimeCheckError, "attention: level 2, component 0: expected length 2, got 3"),
     (lambda x: rg.attention(x, x, x, mask=rg.einsum("bid,bjd->bij", x, x)[..., None]), rg.LayoutError,
-     "attention: expected a mask of rank 3 to 3, got rank 4"),
+     "attention: expected a ragged mask of rank 3 to 3, got rank 4"),
     (lambda x: rg.attention(*[x[:, :, None]] * 3, mask=np.ones((3, 5, 5), np.bool_)), rg.RuntimeCheckError,
      "attention: dim 0: expected extent 1, got 3"),
     (lambda x: rg.attention(array(LENGTHS, (4, 3)), *[array(LENGTHS, (2, 3))] * 2, mask=np.ones((3, 5, 5), np.bool_)),

@@ -159,9 +159,9 @@ def test_extents_that_only_calls_know(op: str) -> None:
 
 REFUSED: list[Refusal] = [
     (lambda x, a, s: rg.linear_recurrence(x, a, x), TypeError,
-     "linear_recurrence: expected an initial of extent 1 along dim 1, got a ragged one"),
+     "linear_recurrence: expected an initial of extent 1 along dim 1, got float64 of rank 3 and layout"),
     (lambda x, a, s: rg.linear_recurrence(x, a, np.ones((5, 40, 3))), TypeError,
-     "linear_recurrence: expected an initial of extent 1 along dim 1, got 40"),
+     "linear_recurrence: expected an initial of extent 1 along dim 1, got float64 of rank 3 (one of each component is"),
     (lambda x, a, s: rg.linear_recurrence(x, rg.from_lengths(np.ones((9, 3)), [3, 0, 5, 1, 0])), rg.RuntimeCheckError,
      "linear_recurrence: level 1, component 4: expected length 40, got 0"),
     (lambda x, a, s: rg.linear_recurrence(x, a, axis=0), rg.LayoutError,

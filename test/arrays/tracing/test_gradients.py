@@ -271,6 +271,15 @@ def test_where_a_formula_has_a_choice(name):
     np.testing.assert_allclose([*found, second], expected, rtol=1e-14, atol=1e-15)
 
 
+@pytest.mark.parametrize("function", [np.std, np.nanstd, np.linalg.norm])
+def test_deviations_and_norms_of_0_have_the_derivative_0(function):
+    x = rg.from_lengths(np.array([3.0, 0.0, 4.0, 0.0, 0.0]), [3, 0, 1, 1])
+    got = rg.grad(lambda x: function(x, axis=1).sum())(x).values
+    slope = {np.linalg.norm: [0.6, 0, 0.8]}.get(function, x.values[:3] - 7 / 3)
+    np.testing.assert_allclose(got[:3], slope if function is np.linalg.norm else slope / np.std([3, 0, 4]) / 3)
+    np.testing.assert_array_equal(got[3:], 0)
+
+
 def test_powers_of_zero_by_numbers():
     x = rg.from_lengths(np.array([0.0, np.nan, 2.0, -5e-324, np.inf]), [2, 0, 3])
     for exponent in (0, 0.0):
