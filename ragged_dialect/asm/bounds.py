@@ -47,6 +47,13 @@ _GROUPS = (
     rf"{STRING}|{COMMENT}|(?:\b(?:expand|collapse)_shape\b[^\[:{{\n]*|\breassociation\s*=\s*)"
     r"(?P<groups>\[[\[\]\s\d,]*)"
 )
+# The parsers of custom forms take every iterator for a string, and read it as one; generic forms are verified.
+_LIST = rf"\[(?:{STRING}|[^\]\"])*"
+_CONTRACTS = r"(?:linalg\.\w+|vector\.contract)"
+_ITERATORS = (
+    rf"{COMMENT}|(?P<generic>\"{_CONTRACTS}\")|(?P<custom>{_NAME}\s*=(?!=)|(?<![\w.#!]){_CONTRACTS})"
+    rf"|(?<![\w.])iterator_types\s*=\s*(?P<given>{_LIST}|{_NAME})|{STRING}"
+)
 
 
 def refuse(text: str) -> tuple[int, str] | None:
@@ -57,7 +64,8 @@ def refuse(text: str) -> tuple[int, str] | None:
     dims = bad_dims(text)
     if dims is not None:
         return dims[0], f"expected a list of integers after '{dims[1]} ='"
-    return _long_run(text) or _large_alias(text) or _bad_resource(text) or _many_elements(text) or _no_dim(text)
+    rules = (_long_run, _large_alias, _bad_resource, _many_elements, _no_dim, _no_iterator)
+    return next((found for rule in rules if (found := rule(text)) is not None), None)
 
 
 def _long_run(text: str) -> tuple[int, str] | None:
@@ -136,4 +144,19 @@ def _no_dim(text: str) -> tuple[int, str] | None:
         empty = re.search(r"[\[,]\s*\[\s*\]", match["groups"] or "")
         if empty is not None:
             return match.start("groups") + empty.start(), "expected a dim in every group of a reshape"
+    return None
+
+
+def _no_iterator(text: str) -> tuple[int, str] | None:
+    if "iterator_types" not in text:
+        return None
+    aliases, generic = dict(re.findall(rf"({_NAME})\s*=\s*(\"|{_LIST})", text)), False
+    for match in re.finditer(_ITERATORS, text):
+        if match["generic"] or match["custom"]:
+            generic = bool(match["generic"])
+        elif match["given"] and not generic:
+            given = aliases.get(match["given"], match["given"])
+            words = re.findall(r"[^\s,]+", re.sub(STRING, "", given[1:])) if given.startswith("[") else []
+            if any(aliases.get(word) != '"' for word in words):
+                return match.start("given"), "expected strings in a list after 'iterator_types ='"
     return None

@@ -96,6 +96,39 @@ def test_groups_without_a_dim(text: str) -> None:
         load_module(program, context(), "f.mlir")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "linalg.generic {indexing_maps = [], iterator_types = [0, 1]} ins(%x : f32)",
+        'linalg.generic {iterator_types = ["parallel", []]} ins(%x : f32)',
+        "linalg.generic {iterator_types = [#linalg.iterator_type<parallel>]} ins(%x : f32)",
+        "linalg.generic {iterator_types = #numbers} ins(%x : f32)",
+        'linalg.generic {iterator_types = ["parallel", #number]} ins(%x : f32)',
+        "%0 = vector.contract {iterator_types = [1, 2, 3], kind = #vector.kind<add>} %x, %x, %x : f32, f32 into f32",
+        '"linalg.generic"() {iterator_types = [0]} : () -> ()\nlinalg.generic {iterator_types = [unit]} ins(%x : f32)',
+    ],
+)
+def test_iterators_that_are_no_strings(text: str) -> None:
+    """MLIR's parsers read what is behind a pointer that there is not."""
+    program = f"#number = 1\n#numbers = [0, 1] func.func @f(%x: f32) {{\n{text}\nreturn }}"
+    with pytest.raises(VerifyError, match=r"f.mlir:[34]:.*expected strings in a list after 'iterator_types ='"):
+        load_module(program, context(), "f.mlir")
+
+
+def test_iterators_that_are_aliases() -> None:
+    body = "^bb0(%a: f32): linalg.yield %a : f32"
+    text = f"""#one = "parallel"
+      #all = [#one]
+      #map = affine_map<(i) -> (i)>
+      func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {{
+        %0 = linalg.generic {{indexing_maps = [#map], iterator_types = #all}} outs(%x : tensor<2xf32>) {{ {body} }}
+          -> tensor<2xf32>
+        %1 = "linalg.generic"(%0) <{{indexing_maps = [#map], iterator_types = [#linalg.iterator_type<parallel>],
+          operandSegmentSizes = array<i32: 0, 1>}}> ({{ {body} }}) : (tensor<2xf32>) -> tensor<2xf32>
+        return %1 : tensor<2xf32> }}"""
+    load_module(text, context(), "f.mlir")
+
+
 @pytest.mark.parametrize("alignment", ["00000000", "03000000", "00000080"])
 def test_resources_that_cannot_be_aligned(alignment: str) -> None:
     with pytest.raises(VerifyError, match=r"f.mlir:2:.*expected a resource aligned to a power of two up to 65536"):
@@ -136,6 +169,9 @@ def test_what_only_looks_like_it(text: str) -> None:
         ': "0x',
         "from_elements ",
         "from_elements %x : !t ",
+        "iterator_types = #a ",
+        "iterator_types = [#a, ",
+        "#a = [",
     ],
 )
 def test_searching_takes_linear_time(text: str) -> None:
