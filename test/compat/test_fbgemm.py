@@ -95,7 +95,7 @@ def test_padded(levels: int, seed: int, width: tuple[int, ...]) -> None:
         _close(got, padded_loop(parts, maxima, 2.5, width))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @SHORT
 @pytest.mark.parametrize(("levels", "seed"), STRUCTURES)
 def test_dense_to_jagged(levels: int, seed: int, missing: int) -> None:
@@ -115,7 +115,7 @@ def test_offsets_of_both_widths(dtype: Any) -> None:
 # Elementwise ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @SHORT
 @pytest.mark.parametrize(("levels", "seed"), STRUCTURES[:-1])
 def test_elementwise(levels: int, seed: int, missing: int) -> None:

@@ -179,7 +179,7 @@ ELEMENTWISE: list[tuple[Callable[[JaggedTensor], JaggedTensor], Callable[[Array]
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("at", range(len(ELEMENTWISE)))
 def test_elementwise(at: int) -> None:
     ours, numpys = ELEMENTWISE[at]

@@ -268,7 +268,7 @@ def test_checks_that_hold(kind: str, operands: list[Any], factor: int, asserts: 
     assert asserts(kind, operands, factor)(*_arrays(operands)) is None
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", OPS, ids=[c[-1].split(":")[0] for c in OPS])
 def test_ops_check_their_operands(case: Any, compile: Compile) -> None:
     op, types, result, args, message = case

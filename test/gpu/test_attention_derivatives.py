@@ -32,7 +32,7 @@ def assert_derived(
     assert_near(op, found, expected, element)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", SHORT)
@@ -140,7 +140,7 @@ def test_nothing_else_is_launched_or_kept_in_memory(op: str, dim: int, results: 
 
 
 @pytest.mark.ptx
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("cap", [None, 30.0, "scored"])
 @pytest.mark.parametrize(("element", "dim"), [

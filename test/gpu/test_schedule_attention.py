@@ -23,7 +23,7 @@ GPU = ptx_target()
 SHORT = ("f16", "bf16", "f32")
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", SHORT)
@@ -139,7 +139,7 @@ def test_a_sum_may_be_unused() -> None:
 
 
 @pytest.mark.ptx
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("softcap", ["", ", softcap = 30.0", "scored"])
 @pytest.mark.parametrize(("element", "dim"), [

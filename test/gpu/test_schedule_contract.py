@@ -113,6 +113,7 @@ def counted(program: Any, *given: Any) -> int:
     return str(program.lower(*given).gpu_stages["map"]).count('schedule = "contract"')
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("dtype", ["f16", "f32"])
 def test_sums_over_the_rows_of_components(dtype: str, target: str) -> None:

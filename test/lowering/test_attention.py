@@ -31,6 +31,7 @@ def test_keys(element: str, keys: str) -> None:
     assert_near(found, given, element, keys, 0.25)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("element", ["f32", "bf16", pytest.param("f64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("keys", ["causal_end", "window_end<70, 3>"])
 def test_few_queries(element: str, keys: str) -> None:

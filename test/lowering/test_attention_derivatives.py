@@ -28,7 +28,7 @@ def check(
 LOOSE = [(op, name) for op, (takes, gives) in OPS.items() for name in takes + gives]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("op", "loose"), LOOSE)
 def test_extents_of_one_are_those_of_all(op: str, loose: str) -> None:
     """What calls alone know of an operand or result is static in the others."""
@@ -45,6 +45,7 @@ def test_keys(op: str, element: str, keys: str) -> None:
     check(op, element, (4, 2), (16, 3), keys)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "dim", [1, pytest.param(3, marks=pytest.mark.slow), pytest.param(64, marks=pytest.mark.slow), 128]
 )
@@ -67,7 +68,7 @@ def check_scored(op: str, element: str, dims: tuple[int, int], keys: str, target
     assert_near(op, function(TABLE, *operands(op, given)), expected, element)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("keys", ["all", "causal_end", "window<7, 3>"])
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("op", OPS)

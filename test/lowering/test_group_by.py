@@ -23,7 +23,7 @@ def keys_of(kind: str, count: int, size: int) -> np.ndarray:
     return np.minimum(rng.zipf(1.5, size) - 1, count - 1) if kind == "skewed" else np.full(size, count - 1)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["uniform", "skewed", "one"])
 @pytest.mark.parametrize(
     ("count", "size"), [(1, 5), (8, 0), (3, 1), (7, 300), (300, 7), (5, 2000), (3, 70000), (1025, 5), (3000, 4000)]
@@ -61,6 +61,7 @@ def test_counts_that_do_not_fit(compile: Compile) -> None:
         compile(static)(np.array([0]), 3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [2**40, 2**62, 2**63 - 1])
 def test_more_counts_than_memory_has(compile: Compile, count: int) -> None:
     with pytest.raises(MemoryError):

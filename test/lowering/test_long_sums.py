@@ -61,6 +61,7 @@ def check_sums(dtype: Any, target: str, count: int = N) -> None:
     assert_close(np.exp(np.asarray(log, np.float64) - 1), np.exp(x.astype(np.float64) - 1), dtype=dtype)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float64)], ids=str)
 @pytest.mark.parametrize("target", TARGETS)
 def test_sums(dtype: Any, target: str) -> None:

@@ -38,6 +38,7 @@ def test_weights_of_each_component(columns: int) -> None:
         np.testing.assert_allclose(found[low:high], x[low:high] @ w[b], atol=1e-5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("columns", [2, 4, 7, 64, 256])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_few_rows(columns: int, dtype: Any) -> None:

@@ -52,7 +52,7 @@ def assert_alike(found: Any, wanted: Any, element: str) -> None:
         np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("reverse", ["", ", reverse"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows", ROWS)
@@ -72,6 +72,7 @@ def test_scans(element: str, rows: str, kind: str, reverse: str, compile: Compil
     assert_alike(found[0] if vectors else found, wanted[0] if vectors else wanted, element)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", ["", ", reverse"])
 @pytest.mark.parametrize("lengths", [[0, 300, 0, 128, 129], [1], [], [127, 1, 512, 0]])
 @pytest.mark.parametrize("features", [(), (5,), (8,)])
@@ -92,6 +93,7 @@ def test_long_components(features: tuple[int, ...], lengths: list[int], reverse:
         np.testing.assert_array_equal(found[0][low:high], sums[::-1] if reverse else sums)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("element", ["i1", "i8"])
 def test_kinds_of_booleans(element: str, kind: str, compile: Compile) -> None:
@@ -141,7 +143,7 @@ def test_expanded_scans_mean_what_scans_do(rows: str, reverse: str) -> None:
 FOLLOWED = [0, 3, 17, 1, 0, 40]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", [None, 3, 8, 12])
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64"])
 def test_what_becomes_of_the_elements_of_a_scan(dtype: str, width: int | None) -> None:

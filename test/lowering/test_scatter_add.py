@@ -39,7 +39,7 @@ def expected(terms: np.ndarray, positions: np.ndarray, count: int) -> np.ndarray
     return sums
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("kind", DTYPES)
 @pytest.mark.parametrize("row", [(), (3,), (8,), (2, 5)])
 @pytest.mark.parametrize(("size", "count"), [(0, 0), (0, 3), (5, 1), (300, 7), (70, 3000)])

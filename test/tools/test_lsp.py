@@ -72,6 +72,7 @@ def test_diagnostics_have_ranges(editor: Editor, line: str, message: str, marked
     assert marked is None or _text(editor, first.range) == marked
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["a%20b", "b%C3%A9", "c%2B", "c%3A/x", "é", "a b"])
 def test_names_of_documents_may_be_escaped(name: str) -> None:
     with Editor(f"file:///{name}.mlir") as editor:

@@ -80,7 +80,7 @@ def layer(
 CASES = [((8,), 1), ((5, 3), 1), ((3, 0, 5), 1), ((2, 2, 2, 2), 1), ((8,), 3), ((5, 3), 2), ((3, 0, 5), 4)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("owned", "chunks"), CASES)
 def test_experts_on_ranks_make_what_one_process_makes(owned: tuple[int, ...], chunks: int) -> None:
     x, *all_ = weights()

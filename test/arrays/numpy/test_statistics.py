@@ -63,6 +63,7 @@ def test_variances_of_what_is_infinite() -> None:
     assert np.isnan(np.nanvar(rg.ragged([[np.inf, np.inf], [1.0, np.inf, np.nan]]), axis=1)).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "function", [np.nansum, np.nanprod, np.nanmean, np.nanvar, np.nanstd], ids=lambda f: f.__name__
 )

@@ -42,6 +42,7 @@ def test_attention_with_heads() -> None:
     assert_components(rg.attention(q, k, v), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("heads", [(), (2,)])
 @pytest.mark.parametrize(("features", "values"), [(0, 0), (0, 3), (3, 0)])
 def test_attention_without_features(heads: tuple[int, ...], features: int, values: int) -> None:

@@ -166,6 +166,7 @@ def _results(a: Any) -> Any:
     return a.sum(0), a.sum(1), rg.softmax(a, axis=1), a.cumsum(1), a.argmax(1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("seed", [1, None])
 def test_traced_and_in_the_emulator(target: str, seed: int | None) -> None:

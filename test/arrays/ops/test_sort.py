@@ -37,7 +37,7 @@ def in_order(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     return x.shape[axis] - 1 - back
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("features", [(), (3,), (2, 2)])

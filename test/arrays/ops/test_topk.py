@@ -24,6 +24,7 @@ def largest(x: Any, k: int) -> tuple[Any, Any]:
     return np.take_along_axis(wide, np.array(rows), 1), np.array(rows)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("k", [1, 2, 7])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64])
 def test_rows(dtype: Any, k: int) -> None:

@@ -287,6 +287,7 @@ def as_integers(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any
     return np.array(whole, wide.dtype).astype(dtype)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("target", "features"), [*((target, "") for target in TARGETS), ("cpu", "-avx512f"), ("cpu", "-avx2")]
 )

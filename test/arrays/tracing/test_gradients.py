@@ -156,6 +156,7 @@ def test_running_sums_of_a_program_without_ragged_arrays(axis):
     np.testing.assert_array_equal(got, x.cumsum(axis) + np.flip(np.flip(x, axis).cumsum(axis), axis))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("lengths", [*STRUCTURES, [300, 0, 1100]])
 @pytest.mark.parametrize("features", [(), (3,), (2, 16)])
@@ -471,7 +472,7 @@ def test_an_operation_without_a_derivative_is_named():
         rg.grad(lambda x: x.prod(axis=0).sum())(x)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "shape", [(2, 3, 4, 4), (2, 1, 4, 4), (1, 3, 4, 4), (1, 1, 4, 4), (3, 4, 4), (4, 4), (2, 1, 1, 4), (1, 1, 1, 4)]
 )
@@ -498,6 +499,7 @@ BITS: dict[str, tuple[Any, Any]] = {
 """Ufuncs that look at bits, and their derivatives."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", BITS)
 def test_ufuncs_of_bits(name: str, dtype: str) -> None:
