@@ -9,7 +9,7 @@ from typing import Any
 from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.erasing import frozen
 from ragged_dialect.errors import LayoutError, require_nothing, told_at
-from ragged_dialect.ir.match import attribute_names
+from ragged_dialect.ir.match import attribute_names, is_float
 from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import compatible, layout_of, shape_of, tensor_type, text_of
@@ -130,7 +130,20 @@ def tensor_shape(value: ir.Value) -> RaggedShape:
 
 def is_index_element(type_: ir.Type) -> bool:
     """Whether a scalar type may hold offsets, lengths and indices: index, i64 or i32."""
-    return isinstance(type_, ir.IndexType) or (isinstance(type_, ir.IntegerType) and type_.width in (32, 64))
+    if isinstance(type_, ir.IntegerType):
+        return type_.is_signless and type_.width in (32, 64)
+    return isinstance(type_, ir.IndexType)
+
+
+def check_elements(x: ir.Value, what: str = "elements", integers: bool = True) -> None:
+    """What a tensor is computed with: floats of 16 to 64 bits, and signless integers and index."""
+    type_ = x.type.element_type
+    is_integer = isinstance(type_, ir.IndexType)
+    if isinstance(type_, ir.IntegerType):
+        is_integer = type_.is_signless and 1 <= type_.width <= 64
+    if not is_float(type_) and not (integers and is_integer):
+        wanted = f"floats of 16 to 64 bits{', signless integers or index' if integers else ''}"
+        raise LayoutError(f"expected {what} of {wanted}, got {type_}")
 
 
 def check_vector(value: ir.Value, what: str, ranks: Iterable[int] = (1,)) -> RaggedShape:

@@ -8,6 +8,7 @@ between passes under `--verify-each`, and before compiling.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from math import prod
 from typing import Any, NamedTuple
 
 from ragged_dialect._mlir import DYNAMIC, ext, ir
@@ -182,6 +183,8 @@ class _Verifier:
     def _visit_function(self, op: ir.Operation) -> None:
         attributes = op.attributes
         error = _error_of(text_of, attributes["sym_name"]) if "sym_name" in attributes else None
+        if error is None and "sym_name" in attributes and not ir.StringAttr(attributes["sym_name"]).value:
+            error = "expected a function with a name, got one without"
         if error is not None:
             self.fail(op, error)
         if "function_type" not in attributes or not isinstance(attributes["function_type"], ir.TypeAttr):
@@ -203,7 +206,8 @@ class _Verifier:
         for name in _ragged_names(facts):
             value = facts[name]
             if name == SHARDED:
-                if not isinstance(value, ir.UnitAttr) or not isinstance(type_, ir.RankedTensorType) or not type_.rank:
+                ranked = isinstance(type_, (ir.RankedTensorType, ir.MemRefType)) and type_.rank  # bufferized
+                if not isinstance(value, ir.UnitAttr) or not ranked:
                     self.fail(op, f"expected '{name}' alone on a tensor argument of rank 1 or more, got {type_}")
             elif name not in ARGUMENT_FACTS:
                 known = ", ".join([*ARGUMENT_FACTS, SHARDED])
@@ -234,6 +238,8 @@ def _look_at(type_: ir.Type) -> _TypeInfo:
         ragged = is_ragged(type_)
         if isinstance(type_, ir.RankedTensorType):
             shape_of(type_)
+            if prod(extent for extent in type_.shape if extent != DYNAMIC) >= 1 << 63:
+                raise LayoutError(f"expected fewer than 2**63 elements, got {type_}")
             type_ = type_.element_type
     except LayoutError as error:
         return _TypeInfo(True, str(error))

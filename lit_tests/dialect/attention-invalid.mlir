@@ -72,7 +72,7 @@ func.func @attention_5(%q: !q, %k: !k) {
 !q = tensor<3x?x2x4xi32, #ragged.layout<"dr|d|d">>
 !l = tensor<3x?x2xi32, #ragged.layout<"dr|d">>
 func.func @attention_6(%q: !q) {
-  // expected-error@+1 {{'ragged.attention' op expected operands of floats, got i32}}
+  // expected-error@+1 {{'ragged.attention' op expected operands of floats of 16 to 64 bits, got i32}}
   %0:2 = ragged.attention %q, %q, %q {scale = 1.0} : (!q, !q, !q) -> (!q, !l)
   return
 }

@@ -159,3 +159,11 @@ func.func @partition_16(%x: tensor<?xf32>, %y: tensor<4xi64>) {
   %0 = ragged.partition %x, %y {dim = "0"} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
   return
 }
+
+// -----
+
+func.func @unsigned(%x: tensor<?xf32>, %o: tensor<4xui64>) -> tensor<3x?xf32, #ragged.layout<"dr">> {
+  // expected-error@+1 {{of i32, i64 or index, got ui64}}
+  %0 = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xui64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  return %0 : tensor<3x?xf32, #ragged.layout<"dr">>
+}

@@ -23,7 +23,7 @@ func.func @outer(%x: !x) {
 
 !x = tensor<3x?xi32, #ragged.layout<"dr">>
 func.func @integers(%x: !x) {
-  // expected-error@+1 {{'ragged.recurrence' op expected elements of floats, got i32}}
+  // expected-error@+1 {{'ragged.recurrence' op expected elements of floats of 16 to 64 bits, got i32}}
   %0 = ragged.recurrence %x, %x {dim = 1} : (!x, !x) -> !x
   return
 }

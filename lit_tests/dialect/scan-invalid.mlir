@@ -47,3 +47,48 @@ func.func @nul(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
   %0 = ragged.scan %x {dim = 1, kind = "su\00m"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
   return
 }
+
+// -----
+
+// Types without arithmetic of their own.
+func.func @of_f8E(%x: tensor<3x?xf8E4M3FN, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected elements of floats of 16 to 64 bits, signless integers or index, got f8E4M3FN}}
+  %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?xf8E4M3FN, #ragged.layout<"dr">>) -> tensor<3x?xf8E4M3FN, #ragged.layout<"dr">>
+  return
+}
+
+// -----
+
+// Types without arithmetic of their own.
+func.func @of_f80(%x: tensor<3x?xf80, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected elements of floats of 16 to 64 bits, signless integers or index, got f80}}
+  %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?xf80, #ragged.layout<"dr">>) -> tensor<3x?xf80, #ragged.layout<"dr">>
+  return
+}
+
+// -----
+
+// Types without arithmetic of their own.
+func.func @of_si8(%x: tensor<3x?xsi8, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected elements of floats of 16 to 64 bits, signless integers or index, got si8}}
+  %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?xsi8, #ragged.layout<"dr">>) -> tensor<3x?xsi8, #ragged.layout<"dr">>
+  return
+}
+
+// -----
+
+// Types without arithmetic of their own.
+func.func @of_com(%x: tensor<3x?xcomplex<f32>, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected elements of floats of 16 to 64 bits, signless integers or index, got complex<f32>}}
+  %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?xcomplex<f32>, #ragged.layout<"dr">>) -> tensor<3x?xcomplex<f32>, #ragged.layout<"dr">>
+  return
+}
+
+// -----
+
+// Types without arithmetic of their own.
+func.func @of_i0(%x: tensor<3x?xi0, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected elements of floats of 16 to 64 bits, signless integers or index, got i0}}
+  %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?xi0, #ragged.layout<"dr">>) -> tensor<3x?xi0, #ragged.layout<"dr">>
+  return
+}

@@ -39,3 +39,11 @@ func.func @result(%terms: tensor<?x8xf32>, %positions: tensor<?xi64>, %count: in
   %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x9xf32>
   return
 }
+
+// -----
+
+func.func @of_signed(%t: tensor<4xui8>, %p: tensor<4xi64>, %n: index) -> tensor<?xui8> {
+  // expected-error@+1 {{expected terms of floats of 16 to 64 bits, signless integers or index, got ui8}}
+  %0 = ragged.scatter_add %t, %p, %n : (tensor<4xui8>, tensor<4xi64>, index) -> tensor<?xui8>
+  return %0 : tensor<?xui8>
+}

@@ -44,3 +44,15 @@ func.func @unranked(%x: memref<*xf32>, %y: memref<?xf32>) {
   linalg.copy ins(%m : memref<?xf32>) outs(%y : memref<?xf32>)
   return
 }
+
+// -----
+
+// Nothing else is left of a function that calls itself.
+func.func @recursive(%c: i1, %n: index) {
+  scf.if %c {
+    %f = arith.constant false
+    // expected-error@+1 {{expected functions with a body to be inlined, which those that call themselves are not, got a call of 'recursive'}}
+    func.call @recursive(%f, %n) : (i1, index) -> ()
+  }
+  return
+}

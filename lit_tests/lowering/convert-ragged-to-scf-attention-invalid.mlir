@@ -1,4 +1,5 @@
 // RUN: ragged-opt %s --pass-pipeline="builtin.module(convert-ragged-to-scf)" --split-input-file --verify-diagnostics
+// RUN: ragged-opt %s --pass-pipeline="builtin.module(convert-ragged-to-scf{tensor-cores=true})" --split-input-file --verify-diagnostics
 
 // The kernel is made for its head dims.
 !q = tensor<3x?x1x?xf32, #ragged.layout<"dr|d|d">>

@@ -93,6 +93,7 @@ def _used(op: ir.Operation) -> list[ir.Value]:
 
 def _call(ctx: Lowering, op: ir.Operation, operands: Operands) -> None:
     """A call that tensor cores do."""
+    _require_head_dims(operands.own[0], *operands.others)
     own, results = operands.own[0], _used(op)
     rooms = {ir.OpResult(r).result_number: _room(own, r) for r in results}
     made = lower_to_call(ctx, view_of(op, Attention), operands, rooms)
@@ -107,8 +108,7 @@ def _lower(
     """A forall over rows of `own`, each time of one component and as many as there are lanes in the blocks that share a
     tile, given what a block keeps. Those of component b begin with number offsets[b] / rows + b, which rises with b: no
     prefix sum, and at most one of a component is empty."""
-    if None in (own.shape.shape[3], *(x.shape.shape[3] for x in others)):
-        raise LayoutError("expected static head dims (run ragged-decompose-attention)")
+    _require_head_dims(own, *others)
     regs = RegisterBlock.of(wide(own.element))
     blocks = blocks_of(regs, [x.shape.shape[3] or 0 for x in kept])
     rows = blocks * regs.lanes
@@ -139,6 +139,12 @@ def _lower(
     forall.close()
     for number, (out, result) in enumerate(zip(outs, results, strict=True)):
         ctx.bind(result, out.replace(forall.result(number)))
+
+
+def _require_head_dims(*read: Parts) -> None:
+    """LayoutError where an extent of features is not known."""
+    if None in (x.shape.shape[3] for x in read):
+        raise LayoutError("expected static head dims (run ragged-decompose-attention)")
 
 
 def _room(own: Parts, result: ir.Value) -> tuple[list[Mixed], ir.Type]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.kinds import combine, is_float, neutral
-from ragged_dialect.ir.match import view_of
+from ragged_dialect.ir.kinds import combine, neutral
+from ragged_dialect.ir.match import is_float, view_of
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering import walks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import bit_width
+from ragged_dialect.ir.match import bit_width, is_float
 
 _FLOAT = {"sum": "addf", "prod": "mulf", "max": "maximumf", "min": "minimumf"}
 _INTEGER = {"sum": "addi", "prod": "muli", "max": "maxsi", "min": "minsi"}
@@ -12,11 +12,6 @@ _INTEGER = {"sum": "addi", "prod": "muli", "max": "maxsi", "min": "minsi"}
 _BOOL = {"sum": "ori", "prod": "andi", "max": "ori", "min": "andi"}
 
 KINDS = tuple(_FLOAT)
-
-
-def is_float(type_: ir.Type) -> bool:
-    """Whether a scalar type is a float."""
-    return isinstance(type_, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
 
 
 def combiner(kind: str, type_: ir.Type) -> str:

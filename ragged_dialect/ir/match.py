@@ -85,6 +85,11 @@ def constant_int(value: ir.Value) -> int | None:
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
 
 
+def is_float(type_: ir.Type) -> bool:
+    """Whether a scalar type is a float."""
+    return isinstance(type_, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
+
+
 def is_number(type_: ir.Type) -> bool:
     """Whether a type is an integer, an index or a float whose width the bindings know (not f80, f128)."""
     return isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType))

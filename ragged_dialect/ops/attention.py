@@ -11,7 +11,7 @@ from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.layout import Extent, Layout
 from ragged_dialect.ops.base import Divides, Operand, Pure, RaggedOp, Region, Result, Tensor, unchecked
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.traits import check_type, string_attr, tensor_shape
+from ragged_dialect.traits import check_elements, check_type, string_attr, tensor_shape
 
 FloatAttr = ir.FloatAttr
 
@@ -150,8 +150,7 @@ class Attention(RaggedOp):
         LayoutError."""
         shapes = result_shapes(*map(tensor_shape, (self.q, self.k, self.v)), windows=self.windows)
         element = self.q.type.element_type
-        if not isinstance(element, ir.FloatType):
-            raise LayoutError(f"expected operands of floats, got {element}")
+        check_elements(self.q, "operands", integers=False)
         for name in "kv":
             found = getattr(self, name).type.element_type
             if found != element:

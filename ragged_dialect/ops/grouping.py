@@ -6,7 +6,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.base import Operand, Pure, RaggedOp, Result, Scalar, Tensor
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.traits import check_result, check_scalar, check_vector, tensor_shape
+from ragged_dialect.traits import check_elements, check_result, check_scalar, check_vector, tensor_shape
 
 GROUPS = RaggedShape(Layout.parse("dr"), (None, None))
 """What `ragged.group_by` makes."""
@@ -70,6 +70,8 @@ class ScatterAddOp(RaggedOp, name="scatter_add", traits=[Pure]):
         return RaggedShape(terms.layout, (None, *terms.shape[1:]))
 
     def check_operands(self) -> None:
+        tensor_shape(self.terms)
+        check_elements(self.terms, "terms")
         check_vector(self.positions, "positions")
         check_scalar(self.count, "a count")
 

@@ -25,6 +25,7 @@ from ragged_dialect.ops.base import (
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, default_sources, empty_layout, parent_dims
 from ragged_dialect.traits import (
+    check_elements,
     check_scalar,
     check_size,
     check_type,
@@ -355,9 +356,8 @@ class RecurrenceOp(RaggedOp, name="recurrence", traits=[Pure]):
 
     def check_operands(self) -> None:
         _ = tensor_shape(self.x), tensor_shape(self.factors), has_unit(self, "reverse")
+        check_elements(self.x, integers=False)
         element, other = (x.type.element_type for x in (self.x, self.factors))
-        if not isinstance(element, ir.FloatType):
-            raise LayoutError(f"expected elements of floats, got {element}")
         if other != element:
             raise LayoutError(f"expected factors of {element}, got {other}")
 
@@ -375,3 +375,5 @@ def _check_kind(op: RaggedOp) -> None:
     kind = string_attr(op, "kind")
     if kind not in KINDS:
         raise LayoutError(f"expected kind among {', '.join(KINDS)}, got '{kind}'")
+    tensor_shape(op.operation.operands[0])
+    check_elements(op.operation.operands[0])

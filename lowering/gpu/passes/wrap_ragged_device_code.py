@@ -46,6 +46,7 @@ class WrapRaggedDeviceCode(RaggedPass):
         """Wrap the device code of every function of a module."""
         require_buffers(op)
         _require_ranks(op)
+        _require_inlined(op)
         for function in defined_functions(op).values():
             if not is_score(function):
                 _wrap(function, "ragged.checks" in op.attributes and "sym_visibility" not in function.attributes)
@@ -76,6 +77,16 @@ def _status_argument(function: ir.Operation) -> ir.Value:
         attrs = [*function.attributes["arg_attrs"], ir.DictAttr.get({})]
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(attrs)
     return function.regions[0].blocks[0].add_argument(status, function.location)
+
+
+def _require_inlined(module: ir.Operation) -> None:
+    """PassFailure at the first call of a function with a body."""
+    defined = {name for name, function in defined_functions(module).items() if not is_score(function)}
+    for call in find_ops(module, "func.call"):
+        name = call.attributes["callee"].value
+        if name in defined:
+            wanted = "expected functions with a body to be inlined, which those that call themselves are not"
+            raise PassFailure(call, f"{wanted}, got a call of '{name}'")
 
 
 def _require_ranks(module: ir.Operation) -> None:
