@@ -65,15 +65,3 @@ func.func private @f(tensor<3xf32> {ragged.max_length = 3 : i64})
 // Nobody reads facts of results.
 // expected-error@+1 {{'func.func' op expected ragged attributes on arguments only, got 'ragged.max_length' on result 0}}
 func.func private @f() -> (tensor<3x?xf32, #ragged.layout<"dr">> {ragged.max_length = 3 : i64})
-
-// -----
-
-// What a tensor holds is counted in 64 bits.
-// expected-error@+1 {{'func.func' op expected fewer than 2**63 elements, got tensor<4294967296x4294967296xf32>}}
-func.func private @elements(tensor<4294967296x4294967296xf32>)
-
-// -----
-
-// Its text could not be read again.
-// expected-error@+1 {{'func.func' op expected a function with a name, got one without}}
-func.func private @""(f32)
