@@ -325,8 +325,8 @@ class _Emitter:
     def _panel(self, regs: RegisterBlock, places: dict[int, Mixed], n: Mixed, part: _Part) -> None:
         """Rows of the right side times all rows of the left; together where many blocks read them, as they do of one
         that all groups have: where they are, they may lie across cache lines and in few sets of those. The processor
-        does not foresee the next panel's, which are asked for: as they are copied, or while few blocks are computed,
-        which would wait for them as long."""
+        does not foresee the next panel's, which are asked for as they are copied or while few blocks are computed;
+        where the next group's are asked for instead, this one's are near."""
         here = {**places, self.product.n: n}
         columns = regs.lanes if regs.used is None else regs.used
         if self.product.turned:

@@ -78,7 +78,7 @@ def values_of(lengths: list[int], inner: tuple[int, ...], name: str) -> np.ndarr
     return np.where(values > 1.0, 1.0 + 1e-6, 1.0) if name == "prod" else values.astype(np.float32)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("inner", [(), (3,), (64,)], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("structure", STRUCTURES)

@@ -68,6 +68,7 @@ print(hashlib.sha256(b"".join(found)).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_equal_bits_for_any_number_of_threads() -> None:
     places = os.pathsep.join(str(ROOT / name) for name in (".", "test", "test/lowering"))
     found: set[str] = set()

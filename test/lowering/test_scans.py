@@ -72,7 +72,7 @@ def test_scans(element: str, rows: str, kind: str, reverse: str, compile: Compil
     assert_alike(found[0] if vectors else found, wanted[0] if vectors else wanted, element)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("reverse", ["", ", reverse"])
 @pytest.mark.parametrize("lengths", [[0, 300, 0, 128, 129], [1], [], [127, 1, 512, 0]])
 @pytest.mark.parametrize("features", [(), (5,), (8,)])

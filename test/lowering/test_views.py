@@ -186,7 +186,7 @@ UNREACHED: dict[str, tuple[str, list[list[int]]]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("index", [0, 1, 5, 10**12, -(10**12)])
 @pytest.mark.parametrize("case", UNREACHED)
 def test_components_that_no_window_reaches(case: str, index: int, compile: Compile) -> None:

@@ -80,7 +80,7 @@ def layer(
 CASES = [((8,), 1), ((5, 3), 1), ((3, 0, 5), 1), ((2, 2, 2, 2), 1), ((8,), 3), ((5, 3), 2), ((3, 0, 5), 4)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("owned", "chunks"), CASES)
 def test_experts_on_ranks_make_what_one_process_makes(owned: tuple[int, ...], chunks: int) -> None:
     x, *all_ = weights()
@@ -108,6 +108,7 @@ def test_experts_on_ranks_make_what_one_process_makes(owned: tuple[int, ...], ch
     ("owned", "chunks", "dtype", "gated"),
     [((1, 1), 1, "f4", False), ((1, 1), 1, "f8", True), ((1, 0, 2), 2, "f4", True)],
 )
+@pytest.mark.slow
 def test_a_rank_with_one_expert_has_the_bits_of_one_process(
     owned: tuple[int, ...], chunks: int, dtype: str, gated: bool
 ) -> None:

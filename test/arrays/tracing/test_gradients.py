@@ -156,7 +156,7 @@ def test_running_sums_of_a_program_without_ragged_arrays(axis):
     np.testing.assert_array_equal(got, x.cumsum(axis) + np.flip(np.flip(x, axis).cumsum(axis), axis))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("lengths", [*STRUCTURES, [300, 0, 1100]])
 @pytest.mark.parametrize("features", [(), (3,), (2, 16)])
@@ -353,7 +353,7 @@ def test_gradient_in_a_jit_function():
     np.testing.assert_allclose(new, w - 0.1 * 2 * x.values.T @ product)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("keys", [{"causal": True}, {"window": (0, 0)}])
 def test_second_derivatives_of_softcaps_with_hidden_keys(keys):
     """No key that is not seen has part in them, whose score is infinite."""

@@ -55,13 +55,14 @@ VIEWS = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("x", [GAPS, ROWS, BATCHES], ids=["drr", "drr|d", "ddr"])
 @pytest.mark.parametrize("name", VIEWS)
 def test_views(name, x):
     check(VIEWS[name], x)
 
 
+@pytest.mark.slow
 def test_rows_of_lists():
     """One row of every list: of the innermost level, below windows too."""
     check(lambda x: x[:, :, -1], LISTS)
@@ -69,6 +70,7 @@ def test_rows_of_lists():
     check(lambda x: x[:, 0, 0], LISTS)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("features", [(), (2,)], ids=["ddr", "ddr|d"])
 def test_rows_of_batches_of_several_dims(features):
@@ -101,6 +103,7 @@ def test_slices_of_inner_lists_against_numpy(cut):
     np.testing.assert_array_equal(gradient.values, np.concatenate(expected))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", [([3, 0, 2, 2],), ([2, 1], [3, 0, 4])])
 def test_slices_of_looked_up_rows(lengths):
     ids = rg.from_lengths(np.array([1, 0, 2, 2, 1, 0, 3]), *lengths)

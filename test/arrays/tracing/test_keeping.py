@@ -80,6 +80,7 @@ def test_a_result_that_the_caller_writes() -> None:
         (lambda x: x.max(axis=1), (X,), "arith.maximumf"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_the_function_is_not_computed_again(function: Any, arguments: Any, forward: str) -> None:
     result, kept, made = _valued(Static.of(function), True)(*arguments)
     with_it, without = (
@@ -132,7 +133,7 @@ def test_extents_are_no_part_of_the_program() -> None:
     assert made.pull.compilations == 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", KEPT)
 def test_gradients_in_other_programs(name: str) -> None:
     """A pullback is called in a traced function, whose arguments are none of the function's."""
