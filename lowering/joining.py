@@ -68,6 +68,8 @@ def _side_by_side(sources: list[ir.Value], into: ir.Value, axis: int) -> ir.Valu
     low: Mixed = 0
     for source in sources:
         sizes = shapes.dims(source)
+        if sizes[axis] == 0:  # at the end of what is joined it would be outside
+            continue
         into = shapes.insert_slice(source, into, [low if k == axis else 0 for k in range(len(sizes))], sizes)
         low = build.add(low, sizes[axis])
     return into

@@ -280,7 +280,7 @@ class Lanes:
         each(build.mul(build.ceildiv(count, self.regs.rows), self.regs.rows), row)
 
     def _are_near(self, block: Block) -> ir.Value:
-        """Whether what a component meets stays in the second cache, for all heads."""
+        """Whether what a component meets, for all heads, and as much of the next one have room in the second cache."""
         size = self.others[0].type.element_type.width // 8
         bytes_ = [build.mul(shapes.dim(x, 1), _width(x) * size) for x in self.others]
         return build.at_most(build.mul(build.add(*bytes_), block.others), KEPT // 2)

@@ -50,17 +50,19 @@ from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.narrowing import is_integer, is_tuple
+from ragged_dialect.narrowing import is_array, is_integer, is_tuple
 
 
 def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
-    items = _expanded(x, index if is_tuple(index) else (index,))
+    given = tuple(map(_number, index if is_tuple(index) else (index,)))
+    items = _expanded(x, given)
     traced = [k for k, item in enumerate(items) if type(item) is Tensor and not item.axes and item.dtype.kind == "i"]
     arrays = [k for k, item in enumerate(items) if k not in traced and _is_array(item)]
-    _refuse_apart(items, arrays)
+    ellipsis = next((k for k, item in enumerate(given) if item is Ellipsis), None)
+    _refuse_apart(items, arrays, ellipsis if len(items) < len(given) else None)
     if len(traced) + min(len(arrays), 1) > 1 and traced:  # numbers of a program, one after the other
-        return _by_numbers(x, items, traced)
+        return _by_numbers(x, items, traced, arrays)
     pattern: list[Any] = []
     leaves: list[Any] = []
     for item in items:
@@ -77,11 +79,19 @@ def getitem(x: Any, index: object) -> Any:
     if pattern[:2] == ["array", "array"] and all(map(_is_vector, leaves[:2])):
         pattern[:2] = ["pairs"]
     if pattern.count("array") + pattern.count("pairs") > 1:
-        raise ArgumentError(
-            "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
-            "(use them one by one)"
-        )
+        raise ArgumentError(_ONE_ARRAY)
     return _getitem(x, *leaves, pattern=tuple(pattern))
+
+
+_ONE_ARRAY = (
+    "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
+    "(use them one by one)"
+)
+
+
+def _number(item: object) -> object:
+    """An item, which is a number if it is an array of one."""
+    return int(item) if is_array(item) and not item.ndim and item.dtype.kind in "iu" else item
 
 
 def _is_array(item: object) -> bool:
@@ -89,26 +99,40 @@ def _is_array(item: object) -> bool:
     return not (item is None or isinstance(item, slice) or (is_integer(item) and not isinstance(item, bool)))
 
 
-def _refuse_apart(items: list[object], arrays: list[int]) -> None:
-    """ArgumentError where a slice is between a number and an array, and NumPy puts the array's dims in front: here each
-    item is at the dim that is its turn."""
+def _refuse_apart(items: list[object], arrays: list[int], ellipsis: int | None) -> None:
+    """ArgumentError where a slice, or `...` that is at a place but stands for none, is between a number and an array,
+    and NumPy puts the array's dims in front: here each item is at the dim that is its turn."""
     numbers = [k for k, item in enumerate(items) if item is not None and not isinstance(item, slice)]
     kept = [k for k in range(len(items)) if k not in numbers]
-    if arrays and kept and kept[0] < arrays[0] and any(numbers[0] < k < numbers[-1] for k in kept):
+    apart = kept if ellipsis is None else [*kept, ellipsis - 0.5]
+    if arrays and kept and kept[0] < arrays[0] and any(numbers[0] < k < numbers[-1] for k in apart):
         text = "expected no slice between a number and an array among the indices, got one (use them one by one)"
         raise ArgumentError(f"getitem: {text}")
 
 
-def _by_numbers(x: ArrayLike, items: list[object], traced: list[int]) -> ArrayLike:
-    """`x[items]` where some are traced numbers: leading ones from the first on, as components have lengths of their
-    own, others from the last one on."""
-    end = traced[-1] + 1
-    if all(k in traced or is_integer(item) for k, item in enumerate(items[:end])):
-        return getitem(functools.reduce(getitem, items[:end], x), tuple(items[end:]))
-    for k in reversed(traced):
-        before = sum(item is not None for item in items[:k])
-        x = getitem(x, (*[slice(None)] * before, items[k]))
-    return getitem(x, tuple(item for k, item in enumerate(items) if k not in traced))
+def _by_numbers(x: ArrayLike, items: list[object], traced: list[int], arrays: list[int]) -> ArrayLike:
+    """`x[items]` where some are traced numbers. Those of dense arrays are taken from the last one on; components have
+    lengths of their own: what is in front of a number chooses them first."""
+    whole, k = slice(None), traced[0]
+    front = next((at for at, item in enumerate(items) if at not in traced and not is_integer(item)), len(items))
+    if front:
+        return getitem(functools.reduce(getitem, items[:front], x), tuple(items[front:]))
+    if x.layout.is_dense:
+        for at in reversed(traced):
+            x = getitem(x, (*[whole] * _dims_of(x, items[:at]), items[at]))
+        return getitem(x, tuple(item for at, item in enumerate(items) if at not in traced))
+    if all(item == whole if isinstance(item, slice) else False for item in items[:k]):
+        return getitem(getitem(x, (*items[:k], items[k])), (*items[:k], *items[k + 1 :]))
+    if arrays and arrays[0] < k < arrays[-1]:
+        raise ArgumentError(_ONE_ARRAY)
+    left = x.ndim - _dims_of(x, items[:k])
+    x = getitem(x, tuple(items[:k]))
+    return getitem(x, (*[whole] * (x.ndim - left), *items[k:]))
+
+
+def _dims_of(x: RaggedArray | Tensor, items: list[object]) -> int:
+    """How many dims the first items of an index stand for."""
+    return sum(_dims_used(x, item, number == 0) for number, item in enumerate(items))
 
 
 def _is_vector(item: Any) -> bool:

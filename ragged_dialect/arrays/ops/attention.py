@@ -250,9 +250,9 @@ def _ragged_mask(q: Tensor, k: Tensor, mask: Tensor) -> tuple[Tensor, Read]:
     if not isinstance(axis, NestedAxis) or axis.letters not in ("drr", "ddr", "dr"):
         raise LayoutError(f'attention: expected a mask of layout "drr", "ddr" or "dr|d", got "{mask.layout}"')
     if axis.letters != "drr":
-        dim, rows = (1, k) if axis.letters == "ddr" else (2, q)
+        dim, rows, letter = (1, k, "j") if axis.letters == "ddr" else (2, q, "i")
         builders.assert_valid([build.value(mask.extent(dim)), build.value(1)], "equal", q.trace.op, dim)
-        return _mask_of_rows(q, rows, pick(mask, dim, build.value(0)))
+        return _mask_of_rows(q, rows, letter, pick(mask, dim, build.value(0)))
     loops = NamedLoops.of(q.trace, [q, k], ["bihd"[: q.ndim], "bjge"[: k.ndim]], "bij")
     pairs = loops.settled(Tensor(q.trace, empty(q.trace, loops.axes, loops.levels, mask.dtype), mask.dtype, loops.axes))
     own = pairs.nested(0)
@@ -267,17 +267,17 @@ def _ragged_mask(q: Tensor, k: Tensor, mask: Tensor) -> tuple[Tensor, Read]:
     return mask, read
 
 
-def _mask_of_rows(q: Tensor, rows: Tensor, mask: Tensor) -> tuple[Tensor, Read]:
-    """Where the elements of [component, row] are, and of heads: rows are queries or keys."""
+def _mask_of_rows(q: Tensor, rows: Tensor, letter: str, mask: Tensor) -> tuple[Tensor, Read]:
+    """Where the elements of [component, row] are, and of heads: rows are queries or keys, whose number has a letter."""
     own, axis = rows.nested(1), mask.nested(1)
     assert own is not None
     assert axis is not None
-    q.trace.conform(own, axis)
+    rows.trace.conform(own, axis)
     features = _read([_loop(mask, 2, "h", (q, 2)) for _ in range(mask.ndim - 2)])
 
     def read(numbers: Numbers) -> list[ir.Value]:
-        row = numbers["i" if rows is q else "j"]
-        return [build.value(build.add(shapes.load(axis.vectors[0], numbers["b"]), row)), *features(numbers)]
+        at = build.add(shapes.load(axis.vectors[0], numbers["b"]), numbers[letter])
+        return [build.value(at), *features(numbers)]
 
     return mask, read
 

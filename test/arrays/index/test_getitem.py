@@ -179,10 +179,32 @@ def test_numbers_of_a_program_beside_arrays() -> None:
     taken = rg.jit(lambda t, i, a: (t[i, a], t[a, i], t[..., i, a], t[i, np.arange(3) > 0], t[a, :, i]))
     found = taken(table, 1, np.array([0, 1]))
     wanted = (table[1, [0, 1]], table[[0, 1], 1], table[..., 1, [0, 1]], table[1, 1:], table[[0, 1], :, 1])
+    np.testing.assert_array_equal(rg.jit(lambda t, i: t[i, :, np.array(1)])(table, 1), table[1, :, 1])
     for made, of in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(made, of)
     x = array(LENGTHS)
     assert_components(rg.jit(lambda x, i: x[[2, 0], :, i])(x, 1), [components(x)[k][:, 1] for k in (2, 0)])
+
+
+NUMBERS_BESIDE: list[tuple[Any, Any]] = [
+    (lambda x, a, i: x[a, i], rg.ragged([[0, 1], [], [1], [0]], np.int64)),
+    (lambda x, a, i: x[a, i], rg.from_lengths(np.arange(9) % 3 > 0, LENGTHS)),
+    (lambda x, a, i: x[a, ..., i], rg.from_lengths(np.arange(9) % 3 > 0, LENGTHS)),
+    (lambda x, a, i: x[a, i], np.array([0, 2])),
+    (lambda x, a, i: x[a, i], np.array([True, False, True, False])),
+    (lambda x, a, i: x[a, i, i], np.array([0, 2])),
+    (lambda x, a, i: x[2:3, i, a], np.array([0, 2])),
+    (lambda x, a, i: x[a, a, i], np.array([0, 2])),
+    (lambda x, a, i: x[2:3, i - 1, i], np.array([0])),
+    (lambda x, a, i: x[2:3, None, i, ..., i], np.array([0])),
+]
+
+
+@pytest.mark.parametrize(("function", "index"), NUMBERS_BESIDE)
+def test_components_are_chosen_before_numbers_of_a_program_are_taken(function: Any, index: Any) -> None:
+    """Others may be too short."""
+    x = array(LENGTHS)
+    assert rg.jit(function)(x, index, 1).tolist() == function(x, index, 1).tolist()
 
 
 @pytest.mark.parametrize("step", [1, 2, -1, -3])
@@ -236,6 +258,11 @@ REFUSED: list[Refusal] = [
      "(use them one by one)"),
     (lambda x: rg.jit(lambda t: t[1, :, np.array([0, 1])])(np.ones((2, 3, 4))), TypeError,
      "getitem: expected no slice between a number and an array among the indices, got one (use them one by one)"),
+    (lambda x: rg.jit(lambda t, i: t[:, np.array([0, 2]), ..., i])(np.ones((2, 3, 4)), 1), TypeError,
+     "getitem: expected no slice between a number and an array among the indices, got one (use them one by one)"),
+    (lambda x: rg.jit(lambda x, i: x[[0, 2], i, [0, 1]])(x, 0), TypeError,
+     "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
+     "(use them one by one)"),
     (lambda x: x[np.array([10**12]), np.array([0])], IndexError,
      "getitem: level 0, component 0: expected index in [-4, 4), got 1000000000000"),
     (lambda x: x[[0, 1], [2, 0]], IndexError,

@@ -221,6 +221,14 @@ def test_concat_of_dense_arrays() -> None:
     assert_components(rg.concat([x, first]), [*components(x), *first])
 
 
+@pytest.mark.parametrize("extents", [(3, 0), (0, 3), (1, 0, 0), (0, 0)])
+def test_concat_with_extents_of_0(extents: tuple[int, ...]) -> None:
+    parts = [np.ones((5, n)) for n in extents]
+    np.testing.assert_array_equal(rg.concat(parts, axis=-1), np.concatenate(parts, 1))
+    ragged = [rg.from_lengths(p, [3, 0, 2]) for p in parts]
+    np.testing.assert_array_equal(rg.concat(ragged, axis=-1).values, np.concatenate(parts, 1))
+
+
 def test_concat_of_many_extents() -> None:
     """More runs of a type than `ragged.concat` takes."""
     parts = [np.full((3, k % 2 + 1), k, np.float32) for k in range(26)]

@@ -110,6 +110,10 @@ def test_ragged_masks_of_keys_or_of_queries(kind: str, of_keys: bool) -> None:
     expected = [attend(a, b, c, False, m[None] if of_keys else np.tile(m[:, None], len(b))) for a, b, c, m in rows]
     assert_components(attended(q, k, v, mask), expected)
     assert_components(rg.jit(attended)(q, k, v, mask), expected)
+    own = rg.from_lengths(values(np.random.default_rng(6), (sum(LENGTHS),), kind), LENGTHS)
+    rows = zip(components(q), components(own), strict=True)
+    expected = [attend(a, a, a, False, m[None] if of_keys else np.tile(m[:, None], len(a))) for a, m in rows]
+    assert_components(rg.jit(lambda x, m: attended(x, x, x, m))(q, own), expected)  # one value is all of them
 
 
 def test_ragged_masks_that_a_program_computes() -> None:
