@@ -50,17 +50,18 @@ from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.narrowing import is_array, is_integer, is_tuple
+from ragged_dialect.narrowing import is_integer, is_tuple
 
 
 def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
-    given = tuple(map(_number, index if is_tuple(index) else (index,)))
+    given = tuple(map(_number, index)) if is_tuple(index) else (index,)
     items = _expanded(x, given)
     traced = [k for k, item in enumerate(items) if type(item) is Tensor and not item.axes and item.dtype.kind == "i"]
-    arrays = [k for k, item in enumerate(items) if k not in traced and _is_array(item)]
-    ellipsis = next((k for k, item in enumerate(given) if item is Ellipsis), None)
-    _refuse_apart(items, arrays, ellipsis if len(items) < len(given) else None)
+    arrays = [k for k, item in enumerate(items) if _is_array(item) and k not in traced] if len(given) > 1 else []
+    if arrays:
+        ellipsis = next((k for k, item in enumerate(given) if item is Ellipsis), None)
+        _refuse_apart(items, arrays, ellipsis if len(items) < len(given) else None)
     if len(traced) + min(len(arrays), 1) > 1 and traced:  # numbers of a program, one after the other
         return _by_numbers(x, items, traced, arrays)
     pattern: list[Any] = []
@@ -91,7 +92,7 @@ _ONE_ARRAY = (
 
 def _number(item: object) -> object:
     """An item, which is a number if it is an array of one."""
-    return int(item) if is_array(item) and not item.ndim and item.dtype.kind in "iu" else item
+    return int(item) if type(item) is np.ndarray and not item.ndim and item.dtype.kind in "iu" else item
 
 
 def _is_array(item: object) -> bool:
