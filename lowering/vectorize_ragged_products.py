@@ -371,7 +371,7 @@ class _Emitter:
 
     def _next_group(self, regs: RegisterBlock, places: dict[int, Mixed], part: _Part) -> _Ahead:
         """Asks for what is behind the right side in memory, in its order and over all panels: panels are pieces of
-        rows, which a processor reads from memory at a third of the rate, and waits for. A register in a step, and
+        rows, which a processor reads from memory at less than half the rate, and waits for. A register in a step, and
         blocks of rows in turn."""
         n, k = places[self.product.n], self.product.k
         asked, parts = replace(regs, lanes=regs.square, used=None), regs.lanes // regs.square

@@ -62,7 +62,7 @@ def getitem(x: Any, index: object) -> Any:
     if arrays:
         ellipsis = next((k for k, item in enumerate(given) if item is Ellipsis), None)
         _refuse_apart(items, arrays, ellipsis if len(items) < len(given) else None)
-    if len(traced) + min(len(arrays), 1) > 1 and traced:  # numbers of a program, one after the other
+    if len(traced) > 1 or (traced and arrays):  # numbers of a program, one after the other
         return _by_numbers(x, items, traced, arrays)
     pattern: list[Any] = []
     leaves: list[Any] = []
@@ -122,7 +122,7 @@ def _by_numbers(x: ArrayLike, items: list[object], traced: list[int], arrays: li
         for at in reversed(traced):
             x = getitem(x, (*[whole] * _dims_of(x, items[:at]), items[at]))
         return getitem(x, tuple(item for at, item in enumerate(items) if at not in traced))
-    if all(item == whole if isinstance(item, slice) else False for item in items[:k]):
+    if all(isinstance(item, slice) and item == whole for item in items[:k]):
         return getitem(getitem(x, (*items[:k], items[k])), (*items[:k], *items[k + 1 :]))
     if arrays and arrays[0] < k < arrays[-1]:
         raise ArgumentError(_ONE_ARRAY)
