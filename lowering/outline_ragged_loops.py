@@ -32,7 +32,8 @@ class OutlineRaggedLoops(RaggedPass):
     }
     ```
 
-    `work` is the number of elements the loop touches, for the decision whether threads pay.
+    `work` is the number of elements the loop touches, for the decision whether threads pay. Loops that do the same, as
+    those of equal layers, are calls of one kernel.
     Precondition: bufferized, deallocation done.
     """
 
@@ -40,11 +41,12 @@ class OutlineRaggedLoops(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Outline the loops of every function of a module."""
+        kernels: dict[str, str] = {}
         for function in functions_of(op).values():
             loops: list[ir.Operation] = []
             _collect(function, loops)
             for k, loop in enumerate(loops):
-                _outline(op, function, loop, k)
+                _outline(op, function, loop, k, kernels)
 
 
 def _collect(op: ir.Operation, found: list[ir.Operation]) -> None:
@@ -58,7 +60,10 @@ def _collect(op: ir.Operation, found: list[ir.Operation]) -> None:
                     _collect(inner, found)
 
 
-def _outline(module: ir.Operation, function: ir.Operation, loop: ir.Operation, number: int) -> None:
+def _outline(
+    module: ir.Operation, function: ir.Operation, loop: ir.Operation, number: int, kernels: dict[str, str]
+) -> None:
+    """Outline a loop of a function; `kernels` has the names of those that there are, by their text."""
     body = loop.regions[0].blocks[0]
     captured = captures(body.operations, body.arguments)
     passed = [v for v in captured if not is_constant(v)]
@@ -80,9 +85,13 @@ def _outline(module: ir.Operation, function: ir.Operation, loop: ir.Operation, n
         made = scf.ForOp(arguments[0], arguments[1], build.value(1))
         func.return_([])
     _move_body(loop, made, mapping)
+    text = kernel.operation.get_asm(use_local_scope=True, assume_verified=True)
+    same = kernels.setdefault(text.replace(name, "", 1), name)
+    if same != name:
+        kernel.operation.erase()
     with ir.InsertionPoint(loop), loop.location:
         work = _work(passed)
-        func.call([], name, [loop.operands[0], loop.operands[1], build.value(work), *passed])
+        func.call([], same, [loop.operands[0], loop.operands[1], build.value(work), *passed])
     loop.erase()
 
 

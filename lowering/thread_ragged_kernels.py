@@ -31,7 +31,8 @@ llvm.func @ragged_set_threads(%n: i64) {{
   llvm.store %n, %p : i64, !llvm.ptr
   llvm.return
 }}
-llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64) {{
+llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64)
+    attributes {{no_inline}} {{
   {constants(zero=0, one=1)}
   %tp = llvm.mlir.addressof @ragged_threads : !llvm.ptr
   %wanted = llvm.load %tp : !llvm.ptr -> i64
@@ -62,7 +63,7 @@ class ThreadRaggedKernels(RaggedPass):
     llvm.store %a, %captures[0] … ; llvm.call @ragged_parallel_for(@f_kernel0_task, %captures, %n, %work, %tile)
     ```
 
-    A thread takes as many elements at a time as the kernel's `ragged.mapping` says, or (0) as the threads choose.
+    What a kernel does not read is not captured. A thread takes as many elements at a time as the kernel's `ragged.mapping` says, or (0) as the threads choose.
 
     Precondition: LLVM dialect, kernels called with a range that starts at 0.
     """
@@ -105,7 +106,7 @@ class ThreadRaggedKernels(RaggedPass):
         for call in calls:
             with ir.InsertionPoint(call), call.location:
                 name = call.attributes["callee"].value
-                _rewrite(call, tasks[name], tiles[name])
+                _rewrite(call, [call.operands[k] for k in _captured(kernels[name])], tasks[name], tiles[name])
             call.erase()
 
 
@@ -142,23 +143,33 @@ def _struct(types: list[str]) -> str:
     return f"!llvm.struct<({', '.join(types)})>"
 
 
+def _captured(kernel: ir.Operation) -> list[int]:
+    """The arguments behind the range that a kernel reads: of memory it knows most strides and offsets."""
+    arguments = kernel.regions[0].blocks[0].arguments
+    return [k for k, argument in enumerate(arguments) if k > 2 and any(True for _ in argument.uses)]
+
+
 def _task(task: str, name: str, kernel: ir.Operation) -> str:
     """A function (captures, lo, hi) that unpacks the captures and calls a kernel."""
-    types = _types(kernel)
-    struct = _struct(types[3:])
-    lines = [f"llvm.func internal {_symbol(task)}(%captures: !llvm.ptr, %lo: i64, %hi: i64) {{"]
-    for k, type_ in enumerate(types[3:]):
-        lines += [fields("captures", struct, **{f"p{k}": k}), f"  %v{k} = llvm.load %p{k} : !llvm.ptr -> {type_}"]
-    values = "".join(f", %v{k}" for k in range(len(types) - 3))
-    lines.append(constants(work=0))
-    lines.append(f"  llvm.call {_symbol(name)}(%lo, %hi, %work{values}) : ({', '.join(types)}) -> ()")
+    types, captured = _types(kernel), _captured(kernel)
+    struct = _struct([types[k] for k in captured])
+    lines = [f"llvm.func internal {_symbol(task)}(%captures: !llvm.ptr, %lo: i64, %hi: i64) {{", constants(work=0)]
+    values = ["%lo", "%hi", "%work"]
+    for k, type_ in enumerate(types[3:], start=3):
+        values.append(f"%v{k}")
+        if k not in captured:
+            lines.append(f"  %v{k} = llvm.mlir.poison : {type_}")
+            continue
+        place = fields("captures", struct, **{f"p{k}": captured.index(k)})
+        lines += [place, f"  %v{k} = llvm.load %p{k} : !llvm.ptr -> {type_}"]
+    lines.append(f"  llvm.call {_symbol(name)}({', '.join(values)}) : ({', '.join(types)}) -> ()")
     return "\n".join([*lines, "  llvm.return", "}"])
 
 
-def _rewrite(call: ir.Operation, task: str, tile: int) -> None:
+def _rewrite(call: ir.Operation, captures: list[ir.Value], task: str, tile: int) -> None:
     pointer = ir.Type.parse("!llvm.ptr")
     i64 = ir.IntegerType.get_signless(64)
-    _, count, work, *captures = call.operands
+    _, count, work = list(call.operands)[:3]
     struct = ir.Type.parse(_struct([str(v.type) for v in captures]))
     entry = enclosing(call).regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(entry):

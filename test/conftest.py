@@ -48,12 +48,14 @@ def _number(item: pytest.Item) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The quick run takes one case in `n` of every test that is marked `sampled(n)`, and at least one."""
+    """The quick run takes one case in `n` of every test that is marked `sampled(n)`, once, and at least one."""
     if config.getoption("--slow"):
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sampled"):
+        if shares := [marker.args[0] for marker in item.iter_markers("sampled")]:
+            if len(shares) > 1:
+                raise pytest.UsageError(f"{item.nodeid}: expected one share of its cases, got {shares}")
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for family in cases.values():
         for place, item in enumerate(sorted(family, key=_number)):

@@ -43,3 +43,29 @@ func.func @tiles(%n: index, %x: memref<?xf32>, %s: f32) {
   } {ragged.parallel, ragged.mapping = {tile = 512}}
   return
 }
+
+// Loops that do the same are calls of one kernel; one of another type has its own.
+// CHECK: func.func private @layers_kernel0(
+// CHECK-NOT: func.func private @layers_kernel1
+// CHECK: func.func private @layers_kernel2(
+// CHECK-LABEL: func.func @layers
+// CHECK-SAME: (%{{.*}}: index, %[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>, %[[Z:.*]]: memref<?xf64>)
+// CHECK: call @layers_kernel0({{.*}}, %[[X]])
+// CHECK: call @layers_kernel0({{.*}}, %[[Y]])
+// CHECK: call @layers_kernel2({{.*}}, %[[Z]])
+func.func @layers(%n: index, %x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %wide = arith.constant 1.0 : f64
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %one, %x[%i] : memref<?xf32>
+  } {ragged.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %one, %y[%i] : memref<?xf32>
+  } {ragged.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %wide, %z[%i] : memref<?xf64>
+  } {ragged.parallel}
+  return
+}

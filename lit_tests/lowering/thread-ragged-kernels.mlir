@@ -15,6 +15,7 @@ llvm.func @h_kernel0(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr) attributes {
   llvm.return
 }
 
+// What a kernel does not read is not handed to threads.
 // CHECK-LABEL: llvm.func @f
 // CHECK-SAME: (%[[N:.*]]: i64, %[[WORK:.*]]: i64, %[[P:.*]]: !llvm.ptr)
 // CHECK: %[[C:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(ptr)>
@@ -26,19 +27,23 @@ llvm.func @h_kernel0(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr) attributes {
 // CHECK: llvm.return
 llvm.func @f(%n: i64, %work: i64, %p: !llvm.ptr) {
   %zero = llvm.mlir.constant(0 : i64) : i64
-  llvm.call @f_kernel0(%zero, %n, %work, %p) : (i64, i64, i64, !llvm.ptr) -> ()
+  llvm.call @f_kernel0(%zero, %n, %work, %n, %p) : (i64, i64, i64, i64, !llvm.ptr) -> ()
   llvm.return
 }
 
 // CHECK: llvm.func internal @f_kernel0(
-llvm.func @f_kernel0(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr) attributes {ragged.kernel} {
+llvm.func @f_kernel0(%lo: i64, %hi: i64, %work: i64, %stride: i64, %p: !llvm.ptr) attributes {ragged.kernel} {
+  llvm.store %lo, %p : i64, !llvm.ptr
   llvm.return
 }
 
 // CHECK: llvm.func @ragged_set_threads
 // CHECK: llvm.func internal @ragged_parallel_for
 // CHECK: llvm.func internal @f_kernel0_task(%[[Q:.*]]: !llvm.ptr, %[[LO:.*]]: i64, %[[HI:.*]]: i64)
-// CHECK: llvm.call @f_kernel0(%[[LO]], %[[HI]]
+// CHECK: %[[STRIDE:.*]] = llvm.mlir.poison : i64
+// CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[Q]][0, 0]
+// CHECK: %[[READ:.*]] = llvm.load %[[FIRST]]
+// CHECK: llvm.call @f_kernel0(%[[LO]], %[[HI]], %{{.*}}, %[[STRIDE]], %[[READ]])
 
 // Names that are no bare identifiers, and one that is taken.
 // CHECK: llvm.func internal @"a b_task_1"(

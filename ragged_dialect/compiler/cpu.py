@@ -98,5 +98,6 @@ def _compiled(lowered: Lowered, source: Text | None = None) -> CpuProgram:
         symbols = {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
         vectors = tuple(sorted(name for name in symbols if name.startswith(VECTOR)))
         entry = "_mlir_ciface_" + lowered.symbol
-        code = object_code(module, signature.name, entry, (*DECLARED, *EXCHANGES, *print_callbacks(labels)))
+        exported = [entry, SET_THREADS] if SET_THREADS in symbols else [entry]
+        code = object_code(module, signature.name, exported, (*DECLARED, *EXCHANGES, *print_callbacks(labels)))
     return CpuProgram(signature, f"_mlir_{entry}", checks, labels, vectors, SET_THREADS in symbols, code, source)

@@ -17,10 +17,10 @@ _SOMEWHERE = 16
 """Stands for addresses that the linker knows later: the code is not run where it is made."""
 
 
-def object_code(module: ir.Module, name: str, entry: str, unknown: Iterable[str], level: int = 3) -> bytes:
-    """An object of a module, one of whose functions is `entry`. `unknown` are functions that no library has.
-    CompileError, which names a program, where LLVM refuses the module or a symbol is missing."""
-    _mask_features(module)
+def object_code(module: ir.Module, name: str, exported: Sequence[str], unknown: Iterable[str], level: int = 3) -> bytes:
+    """An object of a module, of whose functions those that are `exported` can be called. `unknown` are functions that
+    no library has. CompileError, which names a program, where LLVM refuses the module or a symbol is missing."""
+    _finish(module, exported)
     with collect(module.context) as diagnostics:
         try:
             made = execution_engine.ExecutionEngine(module, opt_level=level, shared_libs=required_libraries())
@@ -29,7 +29,7 @@ def object_code(module: ir.Module, name: str, entry: str, unknown: Iterable[str]
             raise CompileError(f"{name}: {reasons or error}") from error
     for symbol in unknown:
         made.raw_register_runtime(symbol, ctypes.c_void_p(_SOMEWHERE))
-    if not made.raw_lookup(entry):
+    if not all(made.raw_lookup(function) for function in exported):
         raise CompileError(f"{name}: expected a compiled entry, got none (unresolved symbols)")
     return _dumped(made)
 
@@ -37,7 +37,7 @@ def object_code(module: ir.Module, name: str, entry: str, unknown: Iterable[str]
 def module_code(text: str, functions: Sequence[str]) -> bytes:
     """An object of a module as text, some of whose functions are named."""
     with ir.Context(), ir.Location.unknown():
-        return object_code(ir.Module.parse(text), functions[0], functions[0], (), level=2)
+        return object_code(ir.Module.parse(text), functions[0], functions, (), level=2)
 
 
 def _dumped(engine: Any) -> bytes:
@@ -50,10 +50,15 @@ def _dumped(engine: Any) -> bytes:
         os.close(file)
 
 
-def _mask_features(module: ir.Module) -> None:
-    """Let no function use what `host_cpu` takes away: the engine knows the host's CPU only."""
+def _finish(module: ir.Module, exported: Sequence[str]) -> None:
+    """Let no function use what `host_cpu` takes away, as the engine knows the host's CPU only, and LLVM remove what is
+    called from nowhere."""
     quoted = ", ".join(f'"{name}"' for name in code_features())
-    features = ir.Attribute.parse(f"#llvm.target_features<[{quoted}]>")
+    features, internal = (
+        ir.Attribute.parse(text) for text in (f"#llvm.target_features<[{quoted}]>", "#llvm.linkage<internal>")
+    )
     for op in module.body.operations:
         if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks):
             op.attributes["target_features"] = features
+            if op.attributes["sym_name"].value not in exported:
+                op.attributes["linkage"] = internal

@@ -147,7 +147,6 @@ def test_nothing_else_is_launched_or_kept_in_memory(op: str, dim: int, results: 
     ("f16", 16), ("f16", 32), ("f16", 64), ("f16", 80), ("f16", 128), ("bf16", 48), ("bf16", 64), ("bf16", 128),
     ("f32", 16), ("f32", 32), ("f32", 64),
 ])  # fmt: skip
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", OPS)
 def test_nothing_is_spilled(op: str, element: str, dim: int, cap: float | str | None, arch: str) -> None:
     text = text_of(op, element, (4, 2), (dim, dim), "causal", None if isinstance(cap, str) else cap)

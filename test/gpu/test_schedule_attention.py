@@ -146,7 +146,6 @@ def test_a_sum_may_be_unused() -> None:
     ("f16", 32), ("f16", 48), ("f16", 64), ("f16", 80), ("f16", 128), ("bf16", 48), ("bf16", 64), ("bf16", 128),
     ("f32", 16), ("f32", 32), ("f32", 64), ("f32", 96),
 ])  # fmt: skip
-@pytest.mark.sampled(2)
 def test_nothing_is_spilled(element: str, dim: int, softcap: str, arch: str) -> None:
     attributes = 'scale = 0.5, keys = "causal"' + (softcap if softcap != "scored" else "")
     text = text_of(element, (4, 2), (dim, dim), attributes)

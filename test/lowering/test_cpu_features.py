@@ -88,7 +88,7 @@ def missing(text: str) -> set[str]:
     """Symbols that the machine code of a program uses and that neither libc nor libm has."""
     lowered = lower_for_cpu(text)
     with lowered.module.context, ir.Location.unknown():
-        code = object_code(lowered.module, "f", "_mlir_ciface_" + lowered.symbol, DECLARED)
+        code = object_code(lowered.module, "f", ["_mlir_ciface_" + lowered.symbol], DECLARED)
     found = undefined_symbols(code) - {*DECLARED}  # the linker is told where these are
     libraries = [ctypes.CDLL(name) for name in ("libc.so.6", "libm.so.6", *required_libraries())]
     return {name for name in found if not any(hasattr(library, name) for library in libraries)}

@@ -28,7 +28,6 @@ def keys_of(kind: str, count: int, size: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("count", "size"), [(1, 5), (8, 0), (3, 1), (7, 300), (300, 7), (5, 2000), (3, 70000), (1025, 5), (3000, 4000)]
 )
-@pytest.mark.sampled(2)
 def test_the_places_of_every_key(compile: Compile, kind: str, count: int, size: int) -> None:
     keys = keys_of(kind, count, size)
     places, offsets = compile(TEXT.replace("KIND", "i64"))(keys, count)

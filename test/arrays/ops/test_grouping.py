@@ -77,7 +77,6 @@ def test_sum(layout: str, axis: tuple[int, ...]) -> None:
         assert_reduced(x.sum(axis), x, set(axis), np.sum, 0)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "function", "empty"),
     [
