@@ -63,7 +63,8 @@ class ThreadRaggedKernels(RaggedPass):
     llvm.store %a, %captures[0] … ; llvm.call @ragged_parallel_for(@f_kernel0_task, %captures, %n, %work, %tile)
     ```
 
-    What a kernel does not read is not captured. A thread takes as many elements at a time as the kernel's `ragged.mapping` says, or (0) as the threads choose.
+    What a kernel does not read is not captured. A thread takes as many elements at a time as the kernel's
+    `ragged.mapping` says, or (0) as the threads choose.
 
     Precondition: LLVM dialect, kernels called with a range that starts at 0.
     """
