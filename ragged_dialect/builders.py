@@ -197,10 +197,10 @@ def recurrence(x: ir.Value, factors: ir.Value, dim: int, reverse: bool = False) 
     return inferred(making.RecurrenceOp, [x, factors], dim=dim, reverse=reverse)
 
 
-def group_by(keys: ir.Value, count: ir.Value) -> ir.Value:
-    """`ragged.group_by`: the places of every key."""
+def group_by(keys: ir.Value, count: ir.Value, *numbers: ir.Value) -> ir.Value:
+    """`ragged.group_by`: the places of every key, or the numbers there."""
     type_ = tensor_type(grouping.GROUPS, ir.IntegerType.get_signless(64))
-    return create("ragged.group_by", [type_], [keys, count], {}).result
+    return create("ragged.group_by", [type_], [keys, count, *numbers], {}).result
 
 
 def scatter_add(terms: ir.Value, positions: ir.Value, count: ir.Value) -> ir.Value:

@@ -10,7 +10,9 @@ from ragged_dialect.errors import LayoutError
 GROUPS = 12
 """Operand groups a mixed op has: the most runs of equal types among its operands."""
 
-MIXED_OPS = {"ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.assert_valid"}
+MIXED_OPS = {
+    "ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.group_by", "ragged.assert_valid",
+}  # fmt: skip
 
 REGION_OPS = {
     "ragged.attention", "ragged.attention_jvp", "ragged.attention_vjp_q", "ragged.attention_vjp_kv",

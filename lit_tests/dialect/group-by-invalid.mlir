@@ -31,3 +31,19 @@ func.func @result(%keys: tensor<?xi32>, %count: index) {
   %0 = ragged.group_by %keys, %count : (tensor<?xi32>, index) -> tensor<?x?xi32, #ragged.layout<"dr">>
   return
 }
+
+// -----
+
+func.func @operands(%keys: tensor<?xi64>) {
+  // expected-error@+1 {{'ragged.group_by' op expected keys, a count and perhaps numbers, got 1 operands}}
+  %0 = ragged.group_by %keys : (tensor<?xi64>) -> tensor<?x?xi64, #ragged.layout<"dr">>
+  return
+}
+
+// -----
+
+func.func @numbers(%keys: tensor<?xi64>, %count: index, %numbers: tensor<?xf32>) {
+  // expected-error@+1 {{'ragged.group_by' op expected numbers of i32, i64 or index, got f32}}
+  %0 = ragged.group_by %keys, %count, %numbers : (tensor<?xi64>, index, tensor<?xf32>) -> tensor<?x?xi64, #ragged.layout<"dr">>
+  return
+}

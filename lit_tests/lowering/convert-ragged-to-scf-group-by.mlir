@@ -60,3 +60,18 @@ func.func @f(%keys: tensor<?xi64>, %count: index) -> tensor<?x?xi64, #ragged.lay
   %0 = ragged.group_by %keys, %count : (tensor<?xi64>, index) -> tensor<?x?xi64, #ragged.layout<"dr">>
   return %0 : tensor<?x?xi64, #ragged.layout<"dr">>
 }
+
+// Numbers are stored where their keys belong.
+// CHECK-LABEL: func.func @numbers
+// CHECK-SAME: (%[[KEYS:.*]]: tensor<?xi64>, %[[COUNT:.*]]: index, %[[NUMBERS:.*]]: tensor<?xi64>)
+// CHECK: %[[ORDER:.*]] = memref.alloc
+// CHECK: scf.forall
+// CHECK: scf.forall
+// CHECK: %[[PLACE:.*]] = memref.load
+// CHECK: %[[TO:.*]] = arith.index_cast %[[PLACE]] : i64 to index
+// CHECK: %[[NUMBER:.*]] = tensor.extract %[[NUMBERS]]
+// CHECK: memref.store %[[NUMBER]], %[[ORDER]][%[[TO]]]
+func.func @numbers(%keys: tensor<?xi64>, %count: index, %numbers: tensor<?xi64>) -> tensor<?x?xi64, #ragged.layout<"dr">> {
+  %0 = ragged.group_by %keys, %count, %numbers : (tensor<?xi64>, index, tensor<?xi64>) -> tensor<?x?xi64, #ragged.layout<"dr">>
+  return %0 : tensor<?x?xi64, #ragged.layout<"dr">>
+}

@@ -28,7 +28,8 @@ Key = Callable[[ir.Value], ir.Value]
 
 def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.group_by: a counting sort, or where there are more counts than one should have, one by the low digits of
-    the keys and then, of what that made, one by the high digits (radix sort)."""
+    the keys and then, of what that made, one by the high digits (radix sort). Numbers are put where their keys are, so
+    that nobody has to look them up there."""
     view = view_of(op, GroupByOp)
     keys, count = shapes.as_vector(view.keys), build.to_index(view.count)
     size = build.value(shapes.dim(keys, 0))
@@ -38,9 +39,14 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
     def key(i: ir.Value) -> ir.Value:
         return shapes.load(keys, i)
 
+    numbers = [shapes.as_vector(vector) for vector in view.numbers]
+
+    def number(i: ir.Value) -> ir.Value:
+        return tensor.extract(numbers[0], [i]) if numbers else build.to_i64(i)
+
     def at_once() -> None:
         sort = _CountingSort.of(ctx, size, count, key)
-        sort.place(lambda i, place: memref.store(build.to_i64(i), order, [place]))
+        sort.place(lambda i, place: memref.store(number(i), order, [place]))
         _generate(offsets, lambda at: tensor.extract(sort.starts, [build.mul(at[0], sort.parts)]))
 
     def by_digits() -> None:
@@ -48,6 +54,7 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
         half = arith.divui(build.to_index(bits), build.value(2))
         radix = arith.shli(build.value(1), half)
         first = room([size], build.i64())
+        places = room([size], build.i64()) if numbers else order
 
         def low(i: ir.Value) -> ir.Value:
             return arith.andi(key(i), build.sub(radix, 1))
@@ -56,14 +63,16 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
             return arith.shrui(key(build.to_index(memref.load(first, [i]))), half)
 
         def sorted_(i: ir.Value) -> ir.Value:
-            return key(build.to_index(memref.load(order, [i])))
+            return key(build.to_index(memref.load(places, [i])))
 
         _CountingSort.of(ctx, size, radix, low).place(lambda i, place: memref.store(build.to_i64(i), first, [place]))
         highs: ir.Value = arith.addi(arith.shrui(count, half), build.value(1))
         _CountingSort.of(ctx, size, highs, high).place(
-            lambda i, place: memref.store(memref.load(first, [i]), order, [place])
+            lambda i, place: memref.store(memref.load(first, [i]), places, [place])
         )
         _generate(offsets, lambda at: build.to_i64(ended(sorted_, at, build.value(0), size)[0]))
+        if numbers:
+            _generate(order, lambda at: number(build.to_index(memref.load(places, at))))
 
     if ctx.counts:
         flow.choose(build.at_most(count, ctx.counts), at_once, by_digits, [])

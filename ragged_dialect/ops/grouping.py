@@ -4,7 +4,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
-from ragged_dialect.ops.base import Operand, Pure, RaggedOp, Result, Scalar, Tensor
+from ragged_dialect.ops.base import MixedOp, Operand, Pure, RaggedOp, Result, Scalar, Tensor
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_elements, check_result, check_scalar, check_vector, tensor_shape
 
@@ -12,31 +12,53 @@ GROUPS = RaggedShape(Layout.parse("dr"), (None, None))
 """What `ragged.group_by` makes."""
 
 
-class GroupByOp(RaggedOp, name="group_by", traits=[Pure]):
+class GroupByOp(MixedOp, name="group_by", traits=[Pure]):
     """The places of every key: component k has the indices of the keys that are k, in ascending order (a stable
     counting sort, whose offsets are the running sums of the histogram). `count` is the number of components; keys are
-    in [0, count). The routing of tokens to experts, with the permutation as values and the counts as lengths.
+    in [0, count). The routing of tokens to experts, with the permutation as values and the counts as lengths. With a
+    third operand a component has what stands there instead of indices: numbers in the order of digits of theirs are
+    sorted by the next ones.
 
     ```mlir
     %1 = ragged.group_by %keys, %count
          : (tensor<?xi64>, index) -> tensor<?x?xi64, #ragged.layout<"dr">>
+    %2 = ragged.group_by %keys, %count, %numbers
+         : (tensor<?xi64>, index, tensor<?xi64>) -> tensor<?x?xi64, #ragged.layout<"dr">>
     ```
     """
 
     is_mapped = False
 
     res: Result[Tensor]
-    keys: Operand[Tensor]
-    count: Operand[Scalar]
+
+    @property
+    def keys(self) -> ir.Value:
+        return self.operation.operands[0]
+
+    @property
+    def count(self) -> ir.Value:
+        return self.operation.operands[1]
+
+    @property
+    def numbers(self) -> list[ir.Value]:
+        """What components have instead of indices: one vector or none."""
+        return list(self.operation.operands)[2:]
 
     def verify_invariants(self) -> None:
+        given = len(self.operation.operands)
+        if given not in (2, 3):
+            raise LayoutError(f"expected keys, a count and perhaps numbers, got {given} operands")
         check_vector(self.keys, "keys")
         check_scalar(self.count, "a count")
+        for vector in self.numbers:
+            check_vector(vector, "numbers")
         check_result(self, GROUPS, ir.IntegerType.get_signless(64))
 
     def checks(self, ask: Checker[Q]) -> None:
         ask.valid("at_least", 0, self.count, factor=0)
         ask.valid("index", 0, self.keys, self.count)
+        for vector in self.numbers:
+            ask.equal(0, ask.extent(vector, 0), ask.extent(self.keys, 0))
         static = tensor_shape(self.res).shape[0]
         if static is not None:
             ask.equal(0, self.count, static)

@@ -174,11 +174,12 @@ def reduce_across(x: RaggedValue, extent: int, dim: int, kind: str) -> Value:
     return RaggedValue.make(out.astype(dtype), axes)
 
 
-def group_by(keys: Array, count: int) -> Value:
-    """`ragged.group_by`: the indices of the keys that are 0, those that are 1, and so on."""
+def group_by(keys: Array, count: int, numbers: Array | None = None) -> Value:
+    """`ragged.group_by`: the indices of the keys that are 0, those that are 1, and so on, or the numbers there."""
     places = [[i for i, key in enumerate(keys.tolist()) if key == k] for k in range(count)]
     axis = build("dr", [count, None], [prefix_sums([len(own) for own in places])], len(keys))
-    return RaggedValue.make(np.array([i for own in places for i in own], np.int64), [axis])
+    order = [i for own in places for i in own]
+    return RaggedValue.make(np.array(order if numbers is None else numbers[order], np.int64), [axis])
 
 
 def scatter_add(terms: Array, positions: Array, count: int) -> Array:

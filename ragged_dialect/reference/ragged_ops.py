@@ -118,7 +118,7 @@ def _reduce_across(program: Program, op: ir.Operation) -> Run:
 
 @handler("ragged.group_by")
 def _group_by(program: Program, op: ir.Operation) -> Run:
-    return pure(lambda keys, count: making.group_by(keys, int(count)))
+    return pure(lambda keys, count, *numbers: making.group_by(keys, int(count), *numbers))
 
 
 @handler("ragged.scatter_add")

@@ -66,3 +66,27 @@ def test_counts_that_do_not_fit(compile: Compile) -> None:
 def test_more_counts_than_memory_has(compile: Compile, count: int) -> None:
     with pytest.raises(MemoryError):
         compile(TEXT.replace("KIND", "i64"))(np.arange(10), count)
+
+
+NUMBERS = """func.func @f(%keys: tensor<?xi32>, %count: i64, %x: tensor<?xKIND>)
+    -> tensor<?x?xi64, #ragged.layout<"dr">> {
+  %0 = ragged.group_by %keys, %count, %x : (tensor<?xi32>, i64, tensor<?xKIND>) -> tensor<?x?xi64, #ragged.layout<"dr">>
+  return %0 : tensor<?x?xi64, #ragged.layout<"dr">>
+}"""
+
+
+@pytest.mark.parametrize("kind", ["i32", "i64"])
+@pytest.mark.parametrize(("count", "size"), [(3, 0), (7, 300), (5, 70000), (3000, 4000)])
+def test_numbers_instead_of_places(compile: Compile, kind: str, count: int, size: int) -> None:
+    keys = keys_of("skewed", count, size).astype(np.int32)
+    numbers = np.random.default_rng(1).integers(-(2**31), 2**31, size).astype(np.dtype(f"int{kind[1:]}"))
+    found, offsets = compile(NUMBERS.replace("KIND", kind))(keys, count, numbers)
+    np.testing.assert_array_equal(found, numbers[np.argsort(keys, kind="stable")])
+    ((expected, vector),) = run(NUMBERS.replace("KIND", kind), "f", [keys, count, numbers])
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(offsets, vector)
+
+
+def test_numbers_of_all_keys(compile: Compile) -> None:
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.group_by: level 0: expected extent 3, got 2$"):
+        compile(NUMBERS.replace("KIND", "i64"))(np.zeros(3, np.int32), 1, np.zeros(2, np.int64))

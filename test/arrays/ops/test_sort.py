@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.ops import sorting
 
 RNG = np.random.default_rng(0)
 LENGTHS = np.array([0, 5, 1, 0, 13, 2, 300])
@@ -53,6 +54,18 @@ def test_components_are_sorted_by_themselves(dtype: Any, features: tuple[int, ..
             wanted = np.take_along_axis(part, expected, 0)
             wide = got.dtype if got.dtype.kind in "iubf" else np.float32
             np.testing.assert_array_equal(got.astype(wide), wanted.astype(wide))
+
+
+@pytest.mark.parametrize("lengths", [[1000], [700, 0, 300]])
+@pytest.mark.parametrize("bits", [5, 10, 32])
+@pytest.mark.parametrize("dtype", [np.float32, np.int16, np.float64])
+def test_more_elements_than_places_have_bits(
+    dtype: Any, bits: int, lengths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sorting.digits, "_PLACE", bits)
+    x = rg.from_lengths(numbers(dtype, (1000,)), lengths)
+    for order, part in zip(rg.jit(lambda x: rg.argsort(x, axis=1))(x), x, strict=True):
+        np.testing.assert_array_equal(order, in_order(part, 0, False))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])

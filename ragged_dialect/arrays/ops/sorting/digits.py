@@ -12,7 +12,7 @@ from ragged_dialect._mlir import arith, ir, math, tensor
 from ragged_dialect.arrays.index.dims import flattened
 from ragged_dialect.arrays.index.rows import component_lengths, component_starts, row_ids
 from ragged_dialect.arrays.tracing.axes import NestedAxis, shape_of
-from ragged_dialect.arrays.tracing.elements import INT64, constant
+from ragged_dialect.arrays.tracing.elements import INT64, constant, select
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
 from ragged_dialect.generic import loop_index
@@ -23,11 +23,22 @@ from ragged_dialect.types import dense_type
 _DIGIT = 10
 """Bits of a digit at most: as many counts are sorted at once on GPUs, too (`DeviceModel.grouped_counts`)."""
 
+_PLACE = 32
+"""Bits of a place that a key is in front of."""
+
 
 def by_digits(keys: Tensor, dim: int) -> Tensor:
     """The indices along a dim that sort keys, int64; equal ones stay in order."""
     groups = _Groups.of(keys, dim)
-    return groups.indices(_stably(_by_keys(flattened(keys)), groups.number_of, groups.count))
+    order = _by_keys(flattened(keys))
+
+    def in_groups() -> list[ir.Value]:
+        return _stably(lambda i: groups.number_of(shapes.load(order, i)), groups.count, order)
+
+    if groups.count == 1:
+        return groups.indices(order)
+    several = build.more(groups.count, 1)
+    return groups.indices(flow.choose(several, in_groups, lambda: [order], [order.type])[0])
 
 
 @dataclass(frozen=True)
@@ -109,29 +120,47 @@ class _Groups:
 
 
 def _by_keys(flat: Tensor) -> ir.Value:
-    """The places of elements in the order of their keys, a vector."""
+    """The places of elements in the order of their keys, a vector. Places are sorted by one digit after the other, and
+    with them the keys, which nobody looks up so: short ones are in front of their place, in one number."""
     bits = 8 * flat.dtype.itemsize
-    passes = -(-bits // _DIGIT)
-    width = -(-bits // passes)
-    size = shapes.dim(flat.storage, 0)
+    width = -(-bits // -(-bits // _DIGIT))
+    size, front = shapes.dim(flat.storage, 0), build.constant(build.i64(), _PLACE)
+    is_short = build.at_most(size, 1 << _PLACE) if bits + _PLACE <= 64 else None
 
-    def unsigned(i: ir.Value) -> ir.Value:
-        made = arith.xori(tensor.extract(flat.storage, [i]), constant(flat.dtype, -(2 ** (bits - 1))))
+    def key_at(place: Mixed) -> ir.Value:
+        made = tensor.extract(flat.storage, [build.to_index(place)])
+        made = arith.xori(made, constant(flat.dtype, -(2 ** (bits - 1))))
         return made if bits == 64 else arith.extui(build.i64(), made)
 
-    keys = vectors.generate(size, unsigned)
+    def numbered(place: ir.Value) -> ir.Value:
+        own = build.to_i64(place)
+        return own if is_short is None else select(is_short, arith.ori(arith.shli(key_at(place), front), own), own)
+
+    def place_of(number: ir.Value) -> ir.Value:
+        low = arith.andi(number, build.constant(build.i64(), (1 << _PLACE) - 1))
+        return number if is_short is None else select(is_short, low, number)
+
+    def key_of(number: ir.Value) -> ir.Value:  # too many places to be beside keys: these are looked up
+        assert is_short is not None
+        i64 = build.i64()
+        return flow.choose(is_short, lambda: [arith.shrui(number, front)], lambda: [key_at(number)], [i64])[0]
+
+    keys = vectors.generate(size, key_at)
     first, count = _digits(keys, width)
 
     def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         shift = build.to_i64(build.mul(build.add(first, number), width))
 
-        def digit(place: ir.Value) -> ir.Value:
-            shifted = arith.shrui(tensor.extract(keys, [place]), shift)
+        def digit(i: ir.Value) -> ir.Value:
+            own = tensor.extract(state[0], [i])
+            shifted = arith.shrui(own if is_short is None else key_of(own), shift)
             return arith.andi(shifted, build.constant(build.i64(), (1 << width) - 1))
 
-        return [_stably(state[0], digit, 1 << width)]
+        return _stably(digit, 1 << width, *state)
 
-    return flow.for_loop(count, [vectors.generate(size, lambda i: i)], step)[0]
+    numbers = vectors.generate(size, numbered)
+    made = flow.for_loop(count, [keys, numbers] if is_short is None else [numbers], step)[-1]
+    return vectors.generate(size, lambda i: place_of(tensor.extract(made, [i])))
 
 
 def _digits(keys: ir.Value, width: int) -> tuple[Mixed, ir.Value]:
@@ -150,12 +179,10 @@ def _digits(keys: ir.Value, width: int) -> tuple[Mixed, ir.Value]:
     return low, build.value(build.maximum(build.sub(end, low), 0))
 
 
-def _stably(order: ir.Value, number: Callable[[ir.Value], ir.Value], count: Mixed) -> ir.Value:
-    """Places sorted by numbers below `count`."""
-    size = shapes.dim(order, 0)
-    numbers = vectors.generate(size, lambda i: number(shapes.load(order, i)))
-    places = known(builders.group_by(numbers, build.value(count)))
-    return vectors.gather(order, builders.values(places))
+def _stably(key: Callable[[ir.Value], ir.Value], count: Mixed, *numbers: ir.Value) -> list[ir.Value]:
+    """Vectors of numbers, each sorted by keys below `count` that follow from places."""
+    keys, most = vectors.generate(shapes.dim(numbers[0], 0), key), build.value(count)
+    return [builders.values(known(builders.group_by(keys, most, one))) for one in numbers]
 
 
 def _divided(x: ir.Value, by: Mixed) -> tuple[ir.Value, Mixed]:
