@@ -118,7 +118,7 @@ def _reduce_across(program: Program, op: ir.Operation) -> Run:
 
 @handler("ragged.group_by")
 def _group_by(program: Program, op: ir.Operation) -> Run:
-    return pure(lambda keys, count, *numbers: making.group_by(keys, int(count), *numbers))
+    return lambda env, operands: [making.group_by(operands[0], int(operands[1]), *operands[2:])]
 
 
 @handler("ragged.scatter_add")

@@ -127,7 +127,7 @@ def _by_keys(flat: Tensor) -> ir.Value:
     size, front = shapes.dim(flat.storage, 0), build.constant(build.i64(), _PLACE)
     is_short = build.at_most(size, 1 << _PLACE) if bits + _PLACE <= 64 else None
 
-    def key_at(place: Mixed) -> ir.Value:
+    def key_at(place: ir.Value) -> ir.Value:
         made = tensor.extract(flat.storage, [build.to_index(place)])
         made = arith.xori(made, constant(flat.dtype, -(2 ** (bits - 1))))
         return made if bits == 64 else arith.extui(build.i64(), made)
