@@ -123,7 +123,10 @@ def plain_dim(map_: ir.AffineMap, loop: int) -> int | None:
 
 
 def extent_key(x: ir.Value, dim: int) -> Hashable:
-    """What the extent of a buffer is known by: those of equal keys are equal."""
+    """What the extent of a buffer is known by: those of equal keys are equal. That of a dim that there is not, which
+    MLIR lets programs ask for, is another one each time."""
+    if not 0 <= dim < x.type.rank:
+        return object()
     if x.type.shape[dim] != DYNAMIC:
         return x.type.shape[dim]
     view = made_by(x, "memref.subview")

@@ -14,13 +14,11 @@ import re
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.errors import PassError
 from ragged_dialect.host_cpu import masked_features
+from ragged_dialect.lowering.attention import HEAD_DIMS
 from ragged_dialect.lowering.stage import Stage
 
 _LAYOUTS = Stage("layouts", "ragged-infer-layouts")
 _CHECK = Stage("checks", "ragged-insert-checks")
-HEAD_DIMS = 480
-"""Head dims up to which attention has a kernel on the CPU: what it keeps of a block of queries is on the stack."""
-
 SORTED_FEATURES = 8
 """Elements of a row from which on one thread adds rows at positions faster when they are sorted by these (Zen 5)."""
 

@@ -91,7 +91,8 @@ class ThreadRaggedKernels(RaggedPass):
         for kernel in kernels.values():  # its task alone calls it: inlined there, nothing is left
             kernel.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
         tasks = {name: free_symbol(op, f"{name}_task") for name in kernels}
-        texts = [_RUNTIME, *(_task(tasks[name], name, kernel) for name, kernel in kernels.items())]
+        captured = {name: _captured(kernel) for name, kernel in kernels.items()}
+        texts = [_RUNTIME, *(_task(tasks[name], name, _types(k), captured[name]) for name, k in kernels.items())]
         declared = "\n".join(_declaration(name, kernel) for name, kernel in kernels.items())
         made = ir.Module.parse(SHARE_DECLARATION + declared + "\n".join(texts))
         declare(op)
@@ -107,7 +108,7 @@ class ThreadRaggedKernels(RaggedPass):
         for call in calls:
             with ir.InsertionPoint(call), call.location:
                 name = call.attributes["callee"].value
-                _rewrite(call, [call.operands[k] for k in _captured(kernels[name])], tasks[name], tiles[name])
+                _rewrite(call, [call.operands[k] for k in captured[name]], tasks[name], tiles[name])
             call.erase()
 
 
@@ -150,9 +151,8 @@ def _captured(kernel: ir.Operation) -> list[int]:
     return [k for k, argument in enumerate(arguments) if k > 2 and any(True for _ in argument.uses)]
 
 
-def _task(task: str, name: str, kernel: ir.Operation) -> str:
-    """A function (captures, lo, hi) that unpacks the captures and calls a kernel."""
-    types, captured = _types(kernel), _captured(kernel)
+def _task(task: str, name: str, types: list[str], captured: list[int]) -> str:
+    """A function (captures, lo, hi) that unpacks the captures and calls a kernel of arguments of some types."""
     struct = _struct([types[k] for k in captured])
     lines = [f"llvm.func internal {_symbol(task)}(%captures: !llvm.ptr, %lo: i64, %hi: i64) {{", constants(work=0)]
     values = ["%lo", "%hi", "%work"]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import indexing_maps, iterator_kinds
-from ragged_dialect.ir.match import attribute_names
+from ragged_dialect.ir.match import attribute_names, constant_int
 from ragged_dialect.layout import Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
@@ -39,7 +39,7 @@ BACKWARDS = "ragged.backwards"
 """Of a `linalg.generic` that a scan becomes: the loop that goes from the last index to the first."""
 
 PARALLEL = "ragged.parallel"
-"""Of an `scf.for` whose iterations may run on several threads of the CPU."""
+"""Of an `scf.for` whose iterations may run on several threads of the CPU, see `may_be_parallel`."""
 
 KERNEL = "ragged.kernel"
 """Of a function that does a range of the iterations of such a loop. What its buffer arguments point to is apart."""
@@ -151,6 +151,13 @@ def has_mapping(op: ir.Operation) -> bool:
     if is_elementwise(op):
         return touches_ragged(op) and not whole_value(op)
     return name == "scf.forall" or (name.startswith("linalg.") and name not in ("linalg.yield", "linalg.index"))
+
+
+def may_be_parallel(op: ir.Operation) -> bool:
+    """Whether `PARALLEL` is on a loop from 0 by 1 that carries nothing, as kernels are made of."""
+    if op.name != "scf.for" or op.results:
+        return False
+    return constant_int(op.operands[0]) == 0 and constant_int(op.operands[2]) == 1
 
 
 def has_backwards(op: ir.Operation) -> bool:

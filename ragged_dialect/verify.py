@@ -18,9 +18,11 @@ from ragged_dialect.iteration import (
     BACKWARDS,
     LINALG_OPS,
     MAPPING,
+    PARALLEL,
     analyze,
     has_backwards,
     has_mapping,
+    may_be_parallel,
     signature,
 )
 from ragged_dialect.layout import Layout
@@ -101,6 +103,8 @@ class _Verifier:
             self._visit_attributes(op)
             if MAPPING in op.attributes and not has_mapping(op):
                 self.fail(op, f"expected {MAPPING} on what has loops, got it on an op that has none")
+            if PARALLEL in op.attributes and not may_be_parallel(op):
+                self.fail(op, f"expected {PARALLEL} on an scf.for from 0 by 1 without results, got it elsewhere")
             if BACKWARDS in op.attributes and not has_backwards(op):
                 found = op.attributes[BACKWARDS]
                 self.fail(op, f"expected {BACKWARDS} to be a loop of a linalg.generic that reduces, got {found}")

@@ -326,3 +326,26 @@ func.func @three_passes(%n: index, %x: memref<?x4xf32>) {
   }
   return
 }
+
+// The extent of a dim that there is not is nothing that is known.
+// CHECK-LABEL: func.func @no_such_dim
+// CHECK: memref.dim
+func.func @no_such_dim(%x: memref<?x64xf32>) -> memref<?x64xf32> {
+  %c5 = arith.constant 5 : index
+  %n = memref.dim %x, %c5 : memref<?x64xf32>
+  %y = memref.alloc(%n) : memref<?x64xf32>
+  linalg.generic {indexing_maps = [affine_map<(r, d) -> (r, d)>, affine_map<(r, d) -> (r, d)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x64xf32>) outs(%y : memref<?x64xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.addf %a, %a : f32
+    linalg.yield %0 : f32
+  }
+  %z = memref.alloc(%n) : memref<?x64xf32>
+  linalg.generic {indexing_maps = [affine_map<(r, d) -> (r, d)>, affine_map<(r, d) -> (r, d)>], iterator_types = ["parallel", "parallel"]}
+      ins(%y : memref<?x64xf32>) outs(%z : memref<?x64xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.mulf %a, %a : f32
+    linalg.yield %0 : f32
+  }
+  return %z : memref<?x64xf32>
+}

@@ -37,6 +37,24 @@ llvm.func @f_kernel0(%lo: i64, %hi: i64, %work: i64, %stride: i64, %p: !llvm.ptr
   llvm.return
 }
 
+// A kernel that another one calls with what it is given itself.
+// CHECK-LABEL: llvm.func @nested
+// CHECK: llvm.alloca %{{.*}} x !llvm.struct<(ptr, i64)>
+llvm.func @nested(%n: i64, %work: i64, %p: !llvm.ptr) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  llvm.call @outer(%zero, %n, %work, %p, %n) : (i64, i64, i64, !llvm.ptr, i64) -> ()
+  llvm.return
+}
+llvm.func @outer(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr, %more: i64) attributes {ragged.kernel} {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  llvm.call @inner(%zero, %hi, %work, %p, %more) : (i64, i64, i64, !llvm.ptr, i64) -> ()
+  llvm.return
+}
+llvm.func @inner(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr, %more: i64) attributes {ragged.kernel} {
+  llvm.store %lo, %p : i64, !llvm.ptr
+  llvm.return
+}
+
 // CHECK: llvm.func @ragged_set_threads
 // CHECK: llvm.func internal @ragged_parallel_for
 // CHECK: llvm.func internal @f_kernel0_task(%[[Q:.*]]: !llvm.ptr, %[[LO:.*]]: i64, %[[HI:.*]]: i64)
@@ -44,6 +62,10 @@ llvm.func @f_kernel0(%lo: i64, %hi: i64, %work: i64, %stride: i64, %p: !llvm.ptr
 // CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[Q]][0, 0]
 // CHECK: %[[READ:.*]] = llvm.load %[[FIRST]]
 // CHECK: llvm.call @f_kernel0(%[[LO]], %[[HI]], %{{.*}}, %[[STRIDE]], %[[READ]])
+
+// Both have what the outer one captured.
+// CHECK: llvm.func internal @outer_task(
+// CHECK-COUNT-2: llvm.getelementptr %{{.*}}[0, {{[01]}}] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, i64)>
 
 // Names that are no bare identifiers, and one that is taken.
 // CHECK: llvm.func internal @"a b_task_1"(

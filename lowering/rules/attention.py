@@ -11,6 +11,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
+from ragged_dialect.lowering.attention import HEAD_DIMS
 from ragged_dialect.lowering.attention.backward import Backward
 from ragged_dialect.lowering.attention.call import Operands, lower_to_call
 from ragged_dialect.lowering.attention.few import Few
@@ -93,7 +94,7 @@ def _used(op: ir.Operation) -> list[ir.Value]:
 
 def _call(ctx: Lowering, op: ir.Operation, operands: Operands) -> None:
     """A call that tensor cores do."""
-    _require_head_dims(operands.own[0], *operands.others)
+    _require_head_dims([operands.own[0], *operands.others])
     own, results = operands.own[0], _used(op)
     rooms = {ir.OpResult(r).result_number: _room(own, r) for r in results}
     made = lower_to_call(ctx, view_of(op, Attention), operands, rooms)
@@ -108,7 +109,7 @@ def _lower(
     """A forall over rows of `own`, each time of one component and as many as there are lanes in the blocks that share a
     tile, given what a block keeps. Those of component b begin with number offsets[b] / rows + b, which rises with b: no
     prefix sum, and at most one of a component is empty."""
-    _require_head_dims(own, *others)
+    _require_head_dims([own, *others], HEAD_DIMS)
     regs = RegisterBlock.of(wide(own.element))
     blocks = blocks_of(regs, [x.shape.shape[3] or 0 for x in kept])
     rows = blocks * regs.lanes
@@ -141,10 +142,13 @@ def _lower(
         ctx.bind(result, out.replace(forall.result(number)))
 
 
-def _require_head_dims(*read: Parts) -> None:
-    """LayoutError where an extent of features is not known."""
-    if None in (x.shape.shape[3] for x in read):
+def _require_head_dims(read: Sequence[Parts], most: int | None = None) -> None:
+    """LayoutError where an extent of features is not known, or is larger than a kernel has."""
+    dims = [x.shape.shape[3] for x in read]
+    if None in dims:
         raise LayoutError("expected static head dims (run ragged-decompose-attention)")
+    if most is not None and max(dim or 0 for dim in dims) > most:
+        raise LayoutError(f"expected head dims of at most {most}, got {dims} (run ragged-decompose-attention)")
 
 
 def _room(own: Parts, result: ir.Value) -> tuple[list[Mixed], ir.Type]:
