@@ -23,6 +23,9 @@ func.func @stored(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noal
 }
 
 // CHECK-LABEL: func.func @summed
+// CHECK: scf.for
+// CHECK: vector.load
+// CHECK: scf.if
 // CHECK: vector.maskedload
 // CHECK-NOT: vector.load
 func.func @summed(%x: memref<?xf32>, %n: index, %first: f32) -> f32 {

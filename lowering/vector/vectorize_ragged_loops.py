@@ -27,9 +27,8 @@ class VectorizeRaggedLoops(RaggedPass):
     ```mlir
     scf.for %i = %c0 to %n step %c1 { %a = memref.load %x[%r, %i] … %s = arith.addf %t, %a fastmath<reassoc> … }
     // becomes
-    %v = scf.for %i = %c0 to %n step %c64 iter_args(%t = %zeros) -> (vector<64xf32>) {
-      %mask = vector.create_mask min(%n - %i, 64) … %a = vector.maskedload %x[%r, %i], %mask, %zeros …
-    }
+    %v = scf.for %i = %c0 to %m step %c64 iter_args(%t = %zeros) -> (vector<64xf32>) { … vector.load %x[%r, %i] … }
+    scf.if %m < %n { %mask = vector.create_mask %n - %m … vector.maskedload %x[%r, %m], %mask, %zeros … }
     %s = halves of %v added, as a tree
     ```
 
