@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, func, ir, memref, scf
@@ -122,7 +123,9 @@ def _work(passed: list[ir.Value]) -> Mixed:
     total: Mixed = 0
     for value in passed:
         if is_buffer(value):
-            shape = enumerate(value.type.shape)
-            size = build.product(memref.dim(value, build.value(k)) if s == DYNAMIC else s for k, s in shape)
-            total = build.add(total, size)
-    return min(total, HIGHEST) if isinstance(total, int) else total
+            shape = list(value.type.shape)
+            static = min(prod(s for s in shape if s != DYNAMIC), HIGHEST)
+            dims = (memref.dim(value, build.value(k)) for k, s in enumerate(shape) if s == DYNAMIC)
+            total = build.add(total, build.product([static, *dims]))
+            total = min(total, HIGHEST) if isinstance(total, int) else total
+    return total

@@ -69,3 +69,17 @@ func.func @layers(%n: index, %x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?x
   } {ragged.parallel}
   return
 }
+
+// As much work as can be said, of buffers that are larger than any memory.
+// CHECK-LABEL: func.func @large
+// CHECK: memref.dim
+// CHECK: %[[MOST:.*]] = arith.constant 9223372036854775807 : index
+// CHECK: %[[WORK:.*]] = arith.muli {{.*}}%[[MOST]]
+func.func @large(%n: index, %x: memref<?x4611686018427387904x4xf32>, %s: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %s, %x[%i, %c0, %c0] : memref<?x4611686018427387904x4xf32>
+  } {ragged.parallel}
+  return
+}

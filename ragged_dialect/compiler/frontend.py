@@ -13,6 +13,7 @@ from ragged_dialect.asm.module import copy_module, load_module, parse_module, pr
 from ragged_dialect.dialect import context as make_context
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ir.functions import functions_of
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.runtime.signature import Group, Part, Signature, numpy_dtype
@@ -143,19 +144,20 @@ def _is_declaration(function: ir.Operation) -> bool:
 
 
 def _check_calls(module: ir.Module) -> None:
-    """A call of a function without a body would fail in the linker, without a place."""
-    declared = {name for name, function in functions_of(module.operation).items() if _is_declaration(function)}
-    called: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call":
-            called.append(op.attributes["callee"].value)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for name in called:
-        if name in declared:
+    """A call of a function without a body would fail in the linker, without a place; one that calls itself has no
+    place on a GPU, and none on a stack that it fills."""
+    functions = functions_of(module.operation)
+    called = {n: {c.attributes["callee"].value for c in find_ops(f, "func.call")} for n, f in functions.items()}
+    for name in (name for names in called.values() for name in sorted(names)):
+        if name in functions and _is_declaration(functions[name]):
             raise CompileError(f"expected functions with bodies, got a call of the declaration '{name}'")
+    for name in called:
+        reached, new = set[str](), called[name]
+        while new:
+            reached |= new
+            new = {c for callee in new for c in called.get(callee, ())} - reached
+        if name in reached:
+            raise CompileError(f"expected functions that do not call themselves, got '{name}'")
 
 
 def signature_of(function: ir.Operation) -> Signature:

@@ -100,6 +100,19 @@ def test_functions_that_the_entry_does_not_reach() -> None:
         compile(text, entry="h")
 
 
+CALLS = """
+func.func private @g(%x: f32) -> f32 {
+  %0 = call @h(%x) : (f32) -> f32
+  return %0 : f32
+}
+func.func private @h(%x: f32) -> f32 {
+  %0 = call @g(%x) : (f32) -> f32
+  return %0 : f32
+}
+func.func @f(%x: f32) -> f32 {
+  %0 = call @h(%x) : (f32) -> f32
+  return %0 : f32
+}"""
 NO_BODY = "func.func private @g(f32) -> f32\n"
 REFUSED = [
     (TWICE, {"target": "tpu"}, CompileError, f"expected a target among {', '.join(TARGETS)}, got 'tpu'"),
@@ -119,6 +132,7 @@ REFUSED = [
         CompileError,
         "expected functions with bodies, got a call of the declaration 'g'",
     ),
+    (CALLS, {}, CompileError, "expected functions that do not call themselves, got 'g'"),
     (
         "func.func @f(%x: memref<3xf32>) { return }",
         {},
