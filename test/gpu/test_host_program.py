@@ -400,6 +400,7 @@ REFUSED = [
         "scf.for unsigned %i = %n to %n step %n { }",
         "expected loops over signed ranges in the host program, got an unsigned 'scf.for'",
     ),
+    ("%5 = arith.constant 5 : index %0 = memref.dim %x, %5 : memref<?xf32>", "expected a dim in [0, 1), got 5"),
 ]  # fmt: skip
 
 

@@ -41,7 +41,9 @@ def _dealloc(w: HostWriter, op: ir.Operation) -> None:
 
 def _dim(w: HostWriter, op: ir.Operation) -> None:
     buffer, axis = op.operands
-    name = w.name(axis)
+    name, rank = w.name(axis), len(buffer.type.shape)
+    if name.isdigit() and int(name) >= rank:
+        raise CompileError(f"expected a dim in [0, {rank}), got {name}")
     if name.isdigit() and buffer.type.shape[int(name)] != DYNAMIC:
         w.alias(op.results[0], literal(buffer.type.shape[int(name)]))
     else:
