@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 from generated import write_or_check  # noqa: E402  (the repository comes first on the path)
 
 import ragged_dialect as rg  # noqa: E402
-from ragged_dialect.arrays import nn  # noqa: E402
+from ragged_dialect import nn  # noqa: E402
 from ragged_dialect.arrays.numpy.functions import FUNCTIONS  # noqa: E402
 
 PAGE = ROOT / "docs" / "api.md"

@@ -1,7 +1,7 @@
 # The public names: one line each. `__init__.py` reads them off here, and loads a name on first use.
 
+from ragged_dialect import nn as nn
 from ragged_dialect import ranks as ranks
-from ragged_dialect.arrays import nn as nn
 from ragged_dialect.arrays.convert.arrow_array import from_arrow as from_arrow
 from ragged_dialect.arrays.convert.awkward_array import from_awkward as from_awkward
 from ragged_dialect.arrays.convert.dlpack import from_dlpack as from_dlpack

@@ -2,4 +2,3 @@
 protocols and conversions. Methods are put on arrays last, when all that they call is there."""
 
 from ragged_dialect.arrays import methods as methods
-from ragged_dialect.arrays import nn as nn

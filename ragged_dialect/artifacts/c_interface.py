@@ -17,15 +17,15 @@ from ragged_dialect.runtime.signature import Group, Part, Signature
 from ragged_dialect.symbols import in_c_library, spell
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-# What C99, C11 and C++20 reserve, what headers define as macros everywhere, and a function of the compiled program.
+# What C99, C11 and C++20 reserve, what headers define as macros everywhere, and functions of the compiled program.
 _RESERVED = frozenset(
-    "ragged_set_threads assert errno alignas alignof and and_eq asm auto bitand bitor bool break case catch char "
-    "class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
-    "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int "
-    "linux long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register "
-    "reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch "
-    "template this thread_local throw true try typedef typeid typename union unix unsigned using virtual void "
-    "volatile wchar_t while xor xor_eq".split()
+    "ragged_call ragged_set_threads assert errno alignas alignof and and_eq asm auto bitand bitor bool break "
+    "case catch char class co_await co_return co_yield compl concept const const_cast consteval constexpr "
+    "constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false "
+    "float for friend goto if inline int linux long mutable namespace new noexcept not not_eq nullptr operator "
+    "or or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof "
+    "static static_assert static_cast struct switch template this thread_local throw true try typedef typeid "
+    "typename union unix unsigned using virtual void volatile wchar_t while xor xor_eq".split()
 )
 _TYPES = {
     "b1": "uint8_t", "i1": "int8_t", "i2": "int16_t", "i4": "int32_t", "i8": "int64_t",

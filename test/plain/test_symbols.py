@@ -66,7 +66,7 @@ def test_spelled_names_differ() -> None:
 
 
 def test_names_in_c() -> None:
-    for name in ("malloc", "class", "a.b", "int64_t", "INT64_MAX", "main", "ragged_set_threads", "é"):
+    for name in ("malloc", "class", "a.b", "int64_t", "INT64_MAX", "main", "ragged_set_threads", "ragged_call", "é"):
         assert c_name(name) == mangle(name)
     assert [c_name(name) for name in ("fail", "explain", "attention_pooling", "F")] == [
         "fail", "explain", "attention_pooling", "F"

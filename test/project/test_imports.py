@@ -19,7 +19,7 @@ PLAIN = {"errors", "lazy", "layout", "shape", "merging", "sources", "checks", "s
          "extensions", "narrowing", "plugins"}  # fmt: skip
 LEVELS = {
     "passes": 2, "lowering": 3, "transform": 4, "execution": 4, "compiler": 4,
-    "arrays": 5, "tools": 5, "artifacts": 5, "compat": 6,
+    "arrays": 5, "tools": 5, "artifacts": 5, "compat": 6, "nn": 6,
 }  # fmt: skip
 SOURCES = sorted(
     path

@@ -26,6 +26,7 @@ HOST PTX Signature synchronize __builtins__ __name__ __getattr__ __all__ _ mallo
 edata
 double int64_t size_t NULL INT64_MAX register fail explain take message result made memrefCopy pthread_create
 ragged_report ragged_set_threads ragged_worker ragged_threads ragged_parallel_for ragged_print_int __ragged_power_i64
+ragged_call ragged_share
 kernels __constant_2xf32 f F f_0 f_kernel0 f_kernel0_task _mlir_ciface_f f.program rg__f rg__rg__f
 """
 NAMES = [*_WORDS.split(), "", "a b", "\n", "\0"]

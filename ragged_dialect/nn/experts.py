@@ -13,7 +13,6 @@ from ragged_dialect.arrays.index.exchange import Shipment, picked, to_owners
 from ragged_dialect.arrays.index.getitem import take
 from ragged_dialect.arrays.index.routing import places_of, ungroup
 from ragged_dialect.arrays.index.rows import take_components
-from ragged_dialect.arrays.nn.activations import ACTIVATIONS
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.ops.matmul import grouped_product
 from ragged_dialect.arrays.ops.normalise import logsumexp, softmax
@@ -28,6 +27,7 @@ from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.nn.activations import ACTIVATIONS
 from ragged_dialect.ranks.group import current
 
 
