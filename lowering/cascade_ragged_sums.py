@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
-from ragged_dialect.ir.match import bit_width, entry_of
+from ragged_dialect.ir.match import byte_size, entry_of
 from ragged_dialect.lowering.exact_sums import SHORT, add_to_pair, loop_with_sums
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.sum_nests import Sum, SumNest, induction_variable, static_count, sum_nests
@@ -103,7 +103,7 @@ def _along_memory(nest: SumNest) -> int:
     body = [op.operation for op in loop.regions[0].blocks[0].operations]
     if not all(op.name.startswith(("arith.", "math.")) or _is_straight(op, induction_variable(loop)) for op in body):
         return SHORT
-    lanes = 16 // max(max(bit_width(one.element) // 8 for one in nest.sums), 4)
+    lanes = 16 // max(max(byte_size(one.element) for one in nest.sums), 4)
     return SHORT * lanes * (1 if any(op.name.startswith("math.") for op in body) else 4)
 
 

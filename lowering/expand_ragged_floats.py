@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.host_cpu import host_has, is_x86
+from ragged_dialect.ir.match import element_of
 from ragged_dialect.ir.walk import ops_in
-from ragged_dialect.lowering.math.emitter import Bits, Emitter, Number, element_of, with_element
+from ragged_dialect.lowering.math.emitter import Bits, Emitter, Number, with_element
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 BFLOAT_ROUNDING = "__truncsfbf2"

@@ -10,7 +10,7 @@ from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import bit_width, constant_int, defining_op, is_made_in, is_number, made_by
+from ragged_dialect.ir.match import byte_size, constant_int, defining_op, is_made_in, is_number, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.vector.machine import CACHE_LINE
 from ragged_dialect.passes.base import RaggedPass
@@ -70,7 +70,7 @@ class _Lookup:
 
     def ask(self) -> None:
         """Ask for a later row at the start of the loop's body."""
-        size = bit_width(self.table.type.element_type) // 8
+        size = byte_size(self.table.type.element_type)
         row = self.columns * size
         body = self.loop.regions[0].blocks[0]
         with ir.InsertionPoint(self.loop), self.loop.location:
@@ -113,7 +113,7 @@ def _lookups(loop: ir.Operation, inner: ir.Operation) -> Iterator[_Lookup]:
         if is_made_in(table, loop, inner):
             continue
         ops = _made_of(indices, loop, inner)
-        size = bit_width(table.type.element_type) // 8
+        size = byte_size(table.type.element_type)
         if ops is not None and any(o.name == "memref.load" for o in ops) and columns * size >= CACHE_LINE:
             yield _Lookup(loop, table, tuple(indices), first, columns, tuple(ops))
 

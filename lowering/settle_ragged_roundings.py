@@ -7,10 +7,9 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.fast_math import flags_of, give_flags
-from ragged_dialect.ir.match import enclosing, made_by
+from ragged_dialect.ir.match import element_of, enclosing, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
-from ragged_dialect.lowering.math.emitter import element_of
 from ragged_dialect.lowering.math.library import has_fused, require_isa
 from ragged_dialect.lowering.sum_nests import static_count
 from ragged_dialect.lowering.vector.emit import SHORTEST

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 
 from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.ir.match import element_of
 
 _ORDERED = {"==": arith.CmpFPredicate.OEQ, "<": arith.CmpFPredicate.OLT, "<=": arith.CmpFPredicate.OLE,
             ">": arith.CmpFPredicate.OGT, ">=": arith.CmpFPredicate.OGE}  # fmt: skip
@@ -66,11 +67,6 @@ class Emitter:
         known = yes if isinstance(yes, Number) else no
         assert isinstance(known, Number)
         return Number(self, self.plain(arith.select, condition, known.same(yes), known.same(no)))
-
-
-def element_of(kind: ir.Type) -> ir.Type:
-    """The type of a lane of a vector; that of a scalar itself."""
-    return kind.element_type if isinstance(kind, ir.VectorType) else kind
 
 
 def with_element(kind: ir.Type, element: ir.Type) -> ir.Type:

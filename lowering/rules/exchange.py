@@ -9,7 +9,7 @@ from zlib import crc32
 from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import bit_width, view_of
+from ragged_dialect.ir.match import byte_size, view_of
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.external_calls import call_external, module_of
@@ -115,7 +115,7 @@ def _row(rows: ir.Value, what: int) -> tuple[Mixed, Mixed]:
     agreed: Mixed = what
     for size in _inner(rows):
         agreed = build.add(build.mul(build.value(agreed), _MIX), size)
-    return build.mul(build.product(_inner(rows)), -(-bit_width(rows.type.element_type) // 8)), agreed
+    return build.mul(build.product(_inner(rows)), byte_size(rows.type.element_type)), agreed
 
 
 def _address(memory: ir.Value) -> ir.Value:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of
-from ragged_dialect.ir.match import bit_width, constant_int, is_made_in, is_number, made_by
+from ragged_dialect.ir.match import byte_size, constant_int, is_made_in, is_number, made_by
 from ragged_dialect.lowering.attributes import GUARD
 from ragged_dialect.lowering.buffers import is_own, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
@@ -138,11 +138,6 @@ def guard_of(op: ir.Operation) -> Guard | None:
     return Guard(op.operands[0], blocks[0][0].operands[0], blocks[1][0])
 
 
-def width(type_: ir.Type) -> int:
-    """Bytes of an element."""
-    return 8 if isinstance(type_, ir.IndexType) else max(bit_width(type_) // 8, 1)
-
-
 # Folds --------------------------------------------------------------------------------------------
 
 
@@ -257,8 +252,8 @@ def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
     if body.is_inside(buffer):
         raise Unfit("a buffer of its own")
     element = buffer.type.element_type
-    body.bytes.add(width(element))
-    body.wide.add(4 if _is_short(element) else width(element))
+    body.bytes.add(byte_size(element))
+    body.wide.add(4 if _is_short(element) else byte_size(element))
 
 
 def _is_short(type_: ir.Type) -> bool:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
-from ragged_dialect.ir.match import constant_int, defining_op, enclosing
+from ragged_dialect.ir.match import byte_size, constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math.library import call_masked
-from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of, width
+from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of
 from ragged_dialect.lowering.vector.divisions import divided, has_floats
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 
@@ -43,7 +43,7 @@ def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
     low, high = body.loop.operands[0], body.loop.operands[1]
     first, last = constant_int(low), constant_int(high)
     count = None if first is None or last is None else last - first
-    kept = [width(one.element.type) for one in body.accumulators if not is_count(body, one)]
+    kept = [byte_size(one.element.type) for one in body.accumulators if not is_count(body, one)]
     widest = max([*kept, *body.wide], default=8)
     lanes = registers.lanes(widest, len(body.ops))
     masked = body.bytes <= set(registers.masked)
@@ -212,7 +212,7 @@ class Step:
         type_ = lanes_type(self.lanes, op.results[0].type)
         looked_up = any(_is_looked_up(x) for x in list(op.operands)[1:])  # what is read next is elsewhere
         if (self.mask is not None or self.body.reads) and not looked_up:
-            size = width(op.results[0].type)
+            size = byte_size(op.results[0].type)
             for line in range(0, self.lanes * size, CACHE_LINE):
                 there = build.add(places[-1], (_AHEAD + line) // size)
                 memref.prefetch(buffer, [*places[:-1], there], False, 3, True)
@@ -246,7 +246,7 @@ def store_lanes(value: ir.Value, buffer: ir.Value, at: Sequence[ir.Value], mask:
 def _pack(body: Body, run: Run, registers: Registers) -> bool:
     """Fill runs of at most one element each by stores of the lanes that have one, side by side, with no branch for
     each; what is masked has no element. A vector that has longer ones is left to the loop as it was."""
-    if width(run.value.type) not in registers.packed:
+    if byte_size(run.value.type) not in registers.packed:
         return False
     lanes, loop = registers.bytes // 8, body.loop
     low, high = loop.operands[0], loop.operands[1]

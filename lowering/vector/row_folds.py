@@ -9,12 +9,12 @@ from typing import NamedTuple
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import constant_int, definer, is_made_in
+from ragged_dialect.ir.match import byte_size, constant_int, definer, is_made_in
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
-from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner, width
+from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner
 from ragged_dialect.lowering.vector.columns import joined, picked
 from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_lanes, full, lanes_type, splat
 from ragged_dialect.lowering.vector.machine import Registers
@@ -205,7 +205,7 @@ class RowFold:
         order, or something is read that is neither these nor the same row for all."""
         counts = [op for one in self.counted for op in (one.load, one.store)]
         accesses = [op for op in self.body.ops if op.name.startswith("memref.") and op not in counts]
-        widths = [width(op.operands[op.name == "memref.store"].type.element_type) for op in accesses]
+        widths = [byte_size(op.operands[op.name == "memref.store"].type.element_type) for op in accesses]
         if not widths or self.columns is None:  # all rows only count
             return None
         least, masked = registers.least(max(widths)), self.body.bytes <= set(registers.masked)

@@ -9,10 +9,10 @@ from typing import TypeAlias
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import constant_int, defining_op, made_by
+from ragged_dialect.ir.match import byte_size, constant_int, defining_op, made_by
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import VIEWS
-from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of, width
+from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of
 from ragged_dialect.lowering.vector.emit import Step, counted, first_lanes, folded_lanes, is_count, splat
 from ragged_dialect.lowering.vector.machine import Registers
 
@@ -67,7 +67,7 @@ class ShortComponents:
         """Elements of the widest type in a register."""
         widths = [size for body in self.bodies.values() for size in body.wide]
         for body in self.bodies.values():
-            widths += [width(one.element.type) for one in body.accumulators if not is_count(body, one)]
+            widths += [byte_size(one.element.type) for one in body.accumulators if not is_count(body, one)]
         return registers.least(max(widths, default=8))
 
     def emit(self, registers: Registers) -> None:

@@ -9,9 +9,9 @@ from typing import Literal
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.fast_math import flags_of, give_flags
-from ragged_dialect.ir.match import constant_int, defining_op, entry_of
+from ragged_dialect.ir.match import byte_size, constant_int, defining_op, entry_of
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
-from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_vector_form, width
+from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_vector_form
 from ragged_dialect.lowering.vector.columns import columns_of, largest_factor, rows_of
 from ragged_dialect.lowering.vector.emit import (
     SHORTEST,
@@ -148,7 +148,7 @@ class ShortRows:
     def lanes(self, registers: Registers) -> int:
         """Rows of a vector."""
         values = [x for op in self.ops for x in (*op.operands, *op.results) if x not in (self.row, self.column)]
-        return registers.least(max(width(x.type) for x in values if not isinstance(x.type, ir.MemRefType)))
+        return registers.least(max(byte_size(x.type) for x in values if not isinstance(x.type, ir.MemRefType)))
 
     def emit(self, registers: Registers) -> None:
         """Replace the loop by one over as many rows as a vector has lanes. What is left of the rows has masks, where
@@ -157,7 +157,7 @@ class ShortRows:
             if "fastmath" in op.attributes:
                 give_flags(op, flags_of(op) - {"reassoc"})
         lanes = self.lanes(registers)
-        masked = {width(place.element) for place in self.places.values()} <= set(registers.masked)
+        masked = {byte_size(place.element) for place in self.places.values()} <= set(registers.masked)
         low, high = list(self.loop.operands)[:2]
         with ir.InsertionPoint(self.loop), self.loop.location:
             end = high if masked else full(low, high, lanes)

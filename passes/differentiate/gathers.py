@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import made_by
+from ragged_dialect.ir.match import element_of, made_by
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import PassFailure
@@ -19,7 +19,7 @@ from ragged_dialect.passes.differentiate.adjoint import AT_LOOPS, Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
 from ragged_dialect.passes.differentiate.tables import has_derivative
-from ragged_dialect.passes.differentiate.values import element_of, empty_like, empty_without
+from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 

@@ -9,11 +9,11 @@ from ragged_dialect import generic
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import terminator
+from ragged_dialect.ir.match import element_of, terminator
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
-from ragged_dialect.passes.differentiate.values import element_of, empty_like, zeros_like
+from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
 from ragged_dialect.types import is_ragged, shape_of
 
 Body = Callable[[list[ir.Value]], ir.Value]

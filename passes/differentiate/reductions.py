@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.match import combiner_of
+from ragged_dialect.ir.match import combiner_of, element_of
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Tangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed
-from ragged_dialect.passes.differentiate.values import element_of, empty_like, number_like, zeros_like
+from ragged_dialect.passes.differentiate.values import empty_like, number_like, zeros_like
 
 _Body = Callable[[ir.Value, list[ir.Value]], ir.Value]
 _Weigh = Callable[[ir.Value, ir.Value, list[ir.Value]], ir.Value]

@@ -6,7 +6,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.match import defining_op, element_of
 from ragged_dialect.layout import RAGGED, product
 from ragged_dialect.ops.access import AssembleOp, ValuesOp
 from ragged_dialect.ops.checks import AnnotateOp, AssumeOp, GuardOp
@@ -17,7 +17,7 @@ from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.scatter import flat, windows_added
 from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import element_of, zeros_like
+from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of, without_gaps
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import dense_type, is_ragged, shape_of

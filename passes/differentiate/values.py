@@ -8,7 +8,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.match import defining_op, made_by, terminator
+from ragged_dialect.ir.match import defining_op, element_of, made_by, terminator
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
@@ -61,11 +61,6 @@ def number_like(x: ir.Value, number: float) -> ir.Value:
 def zeros_like(x: ir.Value) -> ir.Value:
     """Zeros of the type and the structure of another value."""
     return number_like(x, 0)
-
-
-def element_of(type_: ir.Type) -> ir.Type:
-    """The type of the numbers of a scalar or tensor."""
-    return type_.element_type if isinstance(type_, ir.RankedTensorType) else type_
 
 
 def assert_like(value: ir.Value, other: ir.Value, op: str) -> None:

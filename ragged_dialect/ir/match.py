@@ -103,6 +103,16 @@ def bit_width(type_: ir.Type) -> int:
     return type_.width
 
 
+def byte_size(type_: ir.Type) -> int:
+    """Bytes of a number in memory; a boolean has one."""
+    return -(-bit_width(type_) // 8)
+
+
+def element_of(type_: ir.Type) -> ir.Type:
+    """The type of the numbers of a vector or tensor; that of a number itself."""
+    return type_.element_type if isinstance(type_, (ir.VectorType, ir.RankedTensorType)) else type_
+
+
 def loop_of(expr: ir.AffineExpr) -> int:
     """Which dim an affine expression is."""
     assert isinstance(expr, ir.AffineDimExpr)

@@ -12,7 +12,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import bit_width
+from ragged_dialect.ir.match import byte_size
 
 M, N, K = 16, 8, 16
 """The product of one instruction: M x K and K x N."""
@@ -59,7 +59,7 @@ def _bit(x: ir.Value, bit: int) -> ir.Value:
 
 def shared_pointer(buffer: ir.Value, elements: Mixed, more: int = 0) -> ir.Value:
     """The pointer so many elements after the start of a buffer in shared memory; `more` is part of an instruction."""
-    size = bit_width(buffer.type.element_type) // 8
+    size = byte_size(buffer.type.element_type)
     return _inttoptr(build.add(build.add(_address(buffer), build.mul(elements, size)), size * more), 3)
 
 
@@ -67,7 +67,7 @@ def global_pointer(buffer: ir.Value, elements: Mixed) -> ir.Value:
     """The pointer so many elements after the first of a view of a buffer of the host."""
     kind, indices = ir.MemRefType.get([], buffer.type.element_type), [build.index_type()] * (1 + 2 * buffer.type.rank)
     whole = ir.Operation.create("memref.extract_strided_metadata", results=[kind, *indices], operands=[buffer])
-    size = bit_width(buffer.type.element_type) // 8
+    size = byte_size(buffer.type.element_type)
     start = build.add(_address(buffer), build.mul(build.add(whole.results[1], elements), size))
     return ir.Operation.create(
         "llvm.addrspacecast", results=[ir.Type.parse("!llvm.ptr<1>")], operands=[_inttoptr(start, 0)]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
-from ragged_dialect.ir.match import bit_width
+from ragged_dialect.ir.match import byte_size
 from ragged_dialect.lowering.gpu.contract import fragments, splitting
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
@@ -121,7 +121,7 @@ def halves_of(fours: Sequence[Sequence[ir.Value]]) -> list[list[Sequence[ir.Valu
 
 def loaded(pointer: ir.Value, element: ir.Type, count: int) -> list[ir.Value]:
     """Neighbours in memory, which are aligned as a whole."""
-    whole = fragments.load_whole(pointer, ir.VectorType.get([count], element), count * bit_width(element) // 8)
+    whole = fragments.load_whole(pointer, ir.VectorType.get([count], element), count * byte_size(element))
     return [vector.extract(whole, [], [k]) for k in range(count)]
 
 

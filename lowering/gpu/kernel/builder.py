@@ -8,6 +8,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
+from ragged_dialect.ir.match import byte_size
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import is_buffer, subview
@@ -16,7 +17,7 @@ from ragged_dialect.lowering.gpu.kernel.block_body import BlockBody
 from ragged_dialect.lowering.gpu.kernel.fills import fold_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
-from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size, shared_size
+from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.temporaries import replace_allocation, temporaries_of
 from ragged_dialect.passes.base import PassFailure

@@ -6,20 +6,13 @@ from math import prod
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir.match import bit_width
+from ragged_dialect.ir.match import byte_size
 
 VALUE_BYTES = 8
 """Bytes of the largest value, and of a place of a slot that holds any: i64 and f64."""
 
 EXCHANGE_BYTES = DEVICE.block_threads * VALUE_BYTES
 """What temporaries leave: a slot of any value for every thread of the largest block."""
-
-
-def byte_size(type_: ir.Type) -> int:
-    """Bytes of an element; indices have 8."""
-    if isinstance(type_, ir.IndexType):
-        return 8
-    return max(1, bit_width(type_) // 8)
 
 
 def shared_size(type_: ir.MemRefType) -> int:

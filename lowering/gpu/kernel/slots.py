@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import bit_width
+from ragged_dialect.ir.match import bit_width, byte_size
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
-from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES, byte_size, shared_size
+from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES, shared_size
 from ragged_dialect.lowering.gpu.kernel.shuffle import bits_of
 
 

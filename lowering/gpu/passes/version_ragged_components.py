@@ -11,12 +11,11 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, remap
-from ragged_dialect.ir.match import definer, terminator
+from ragged_dialect.ir.match import byte_size, definer, terminator
 from ragged_dialect.ir.walk import captures, ops_in, outermost
 from ragged_dialect.lowering.attributes import GATE, SEGMENT, Mapping
 from ragged_dialect.lowering.buffers import extent, is_allocation, is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over, inside_forall
-from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.passes.fission_ragged_foralls import fission
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.lowering.gpu.schedules import pick

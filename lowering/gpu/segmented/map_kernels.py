@@ -13,6 +13,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import byte_size
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import extent, is_buffer
@@ -20,7 +21,6 @@ from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
-from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded, with_index
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, captured

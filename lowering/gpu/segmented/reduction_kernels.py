@@ -16,7 +16,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import loop_of
+from ragged_dialect.ir.match import byte_size, loop_of
 from ragged_dialect.lowering.attributes import BLOCK_SIZES, Mapping
 from ragged_dialect.lowering.buffers import extent, range_view
 from ragged_dialect.lowering.exact_sums import SHORT
@@ -26,7 +26,7 @@ from ragged_dialect.lowering.gpu.kernel.barriers import Barriers
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
-from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES, byte_size
+from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.segmented import map_kernels
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, PlacedReduction, captured

@@ -22,7 +22,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import inlined
-from ragged_dialect.ir.match import bit_width
+from ragged_dialect.ir.match import byte_size
 from ragged_dialect.lowering.attention.call import AttentionCall
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
@@ -365,7 +365,7 @@ class AttentionKernel(ABC):
         guarded([build.less(at, place.count)], lambda: store(build.add(place.before, at)))
 
     def _store_row(self, buffer: ir.Value, head: ir.Value, sums: list[ir.Value], row: ir.Value) -> None:
-        size = bit_width(self.element) // 8
+        size = byte_size(self.element)
         for k in range(0, len(sums), 4):
             both = sums[k : k + 2]
             pair = fragments.vector_of(both) if splitting.is_split(self.element) else fragments.pack(both, self.element)

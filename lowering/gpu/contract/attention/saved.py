@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import bit_width
+from ragged_dialect.ir.match import byte_size
 from ragged_dialect.lowering.buffers import extent
 from ragged_dialect.lowering.gpu.contract import fragments
 from ragged_dialect.lowering.gpu.contract.attention.constants import STAGES, number
@@ -42,7 +42,7 @@ class SavedTile:
     def __init__(self, kernel: Kernel, rows: int) -> None:
         self._rows, kind = rows, ir.F32Type.get()
         self._buffers = [kernel.workgroup(ir.MemRefType.get([STAGES, rows], kind)) for _ in range(2)]
-        self._size = bit_width(kind) // 8
+        self._size = byte_size(kind)
 
     def copy(
         self,
