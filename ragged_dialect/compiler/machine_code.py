@@ -11,6 +11,7 @@ from ragged_dialect._mlir import execution_engine, ir
 from ragged_dialect.asm.locations import collect
 from ragged_dialect.errors import CompileError
 from ragged_dialect.host_cpu import code_features
+from ragged_dialect.lowering.expand_ragged_floats import BFLOAT_ROUNDING
 from ragged_dialect.lowering.math.library import required_libraries
 
 _SOMEWHERE = 16
@@ -52,7 +53,7 @@ def _dumped(engine: Any) -> bytes:
 
 def _finish(module: ir.Module, exported: Sequence[str]) -> None:
     """Let no function use what `host_cpu` takes away, as the engine knows the host's CPU only, and LLVM remove what is
-    called from nowhere."""
+    called from nowhere, but for what it calls itself."""
     quoted = ", ".join(f'"{name}"' for name in code_features())
     features, internal = (
         ir.Attribute.parse(text) for text in (f"#llvm.target_features<[{quoted}]>", "#llvm.linkage<internal>")
@@ -60,5 +61,5 @@ def _finish(module: ir.Module, exported: Sequence[str]) -> None:
     for op in module.body.operations:
         if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks):
             op.attributes["target_features"] = features
-            if op.attributes["sym_name"].value not in exported:
+            if op.attributes["sym_name"].value not in (*exported, BFLOAT_ROUNDING):
                 op.attributes["linkage"] = internal
