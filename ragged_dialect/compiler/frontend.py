@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -151,13 +152,11 @@ def _check_calls(module: ir.Module) -> None:
     for name in (name for names in called.values() for name in sorted(names)):
         if name in functions and _is_declaration(functions[name]):
             raise CompileError(f"expected functions with bodies, got a call of the declaration '{name}'")
-    for name in called:
-        reached, new = set[str](), called[name]
-        while new:
-            reached |= new
-            new = {c for callee in new for c in called.get(callee, ())} - reached
-        if name in reached:
-            raise CompileError(f"expected functions that do not call themselves, got '{name}'")
+    try:
+        TopologicalSorter(called).prepare()
+    except CycleError as error:
+        circle = " calls ".join(f"'{name}'" for name in reversed(error.args[1]))
+        raise CompileError(f"expected functions that do not call themselves, got {circle}") from None
 
 
 def signature_of(function: ir.Operation) -> Signature:
