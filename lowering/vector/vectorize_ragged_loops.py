@@ -7,10 +7,12 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.math.library import require_isa
+from ragged_dialect.lowering.sum_nests import static_count
 from ragged_dialect.lowering.vector.body import Body, Unfit, body_of
 from ragged_dialect.lowering.vector.emit import vectorize
-from ragged_dialect.lowering.vector.machine import registers
+from ragged_dialect.lowering.vector.machine import Registers, registers
 from ragged_dialect.lowering.vector.row_folds import RowFold
 from ragged_dialect.lowering.vector.short_components import ShortComponents
 from ragged_dialect.lowering.vector.short_rows import ShortRows
@@ -39,6 +41,8 @@ class VectorizeRaggedLoops(RaggedPass):
     apart by shuffles, and put together again. Loops that only read ask for memory early (`memref.prefetch`). Integers
     are divided as floats.
 
+    Loops around others are marked, as LLVM would unroll them by two: that takes time to compile, and wins nothing.
+
     Where several loops go along a component, one of at most a register has no loops: what one of them writes and
     another one reads stays in the register, as memory would have to wait for what is written with a mask.
 
@@ -63,6 +67,12 @@ class VectorizeRaggedLoops(RaggedPass):
         found = registers(self.isa)
         if found is None:
             return
+        self._vectorize(op, found)
+        for loop in find_ops(op, "scf.for"):
+            if LOOP not in loop.attributes and _is_around(loop):
+                loop.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+
+    def _vectorize(self, op: ir.Operation, found: Registers) -> None:
         loops: list[ir.Operation] = []
         folded: list[ir.Operation] = []
         bodies: dict[ir.Operation, Body] = {}
@@ -96,3 +106,9 @@ class VectorizeRaggedLoops(RaggedPass):
                 reason = str(unfit)
             if reason is not None and self.report:
                 loop.attributes[SCALAR] = ir.StringAttr.get(reason)
+
+
+def _is_around(loop: ir.Operation) -> bool:
+    """Whether there is a loop inside that LLVM does not take apart."""
+    inside = (inner for inner in find_ops(loop, "scf.for", "scf.while") if inner != loop)
+    return any(inner.name == "scf.while" or static_count(inner) is None for inner in inside)
