@@ -100,6 +100,12 @@ def test_functions_that_the_entry_does_not_reach() -> None:
         compile(text, entry="h")
 
 
+BY_ADDRESS = """
+func.func @f(%x: f32) -> f32 {
+  %0 = func.constant @f : (f32) -> f32
+  %1 = func.call_indirect %0(%x) : (f32) -> f32
+  return %1 : f32
+}"""
 CALLS = """
 func.func private @g(%x: f32) -> f32 {
   %0 = call @h(%x) : (f32) -> f32
@@ -132,6 +138,7 @@ REFUSED = [
         CompileError,
         "expected functions with bodies, got a call of the declaration 'g'",
     ),
+    (BY_ADDRESS, {}, CompileError, "expected functions that do not call themselves, got 'f' calls 'f'"),
     (CALLS, {}, CompileError, "expected functions that do not call themselves, got 'g' calls 'h' calls 'g'"),
     (
         "func.func @f(%x: memref<3xf32>) { return }",
