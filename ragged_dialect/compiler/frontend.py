@@ -149,7 +149,7 @@ def _check_calls(module: ir.Module) -> None:
     place on a GPU, and none on a stack that it fills."""
     functions = functions_of(module.operation)
     called = {n: {c.attributes["callee"].value for c in find_ops(f, "func.call")} for n, f in functions.items()}
-    addresses = {c.attributes["value"].value for c in find_ops(module, "func.constant")}
+    addresses = {c.attributes["value"].value for c in find_ops(module.operation, "func.constant")}
     for name, function in functions.items() if addresses else ():
         called[name] |= addresses if find_ops(function, "func.call_indirect") else set()
     for name in (name for names in called.values() for name in sorted(names)):
