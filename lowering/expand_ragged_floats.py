@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.host_cpu import host_has, is_x86
+from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import element_of
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.math.emitter import Bits, Emitter, Number, with_element
@@ -65,10 +66,9 @@ class ExpandRaggedFloats(RaggedPass):
             raise PassFailure(op, f"expected half to be one of {', '.join(HALVES)}, got {self.half}")
         soft = self.half == "soft" or (self.half == "auto" and not has_halves())
         ops = ops_in(op)
-        named = any("sym_name" in x.attributes and x.attributes["sym_name"].value == BFLOAT_ROUNDING for x in ops)
-        if not named and any(
-            isinstance(element_of(value.type), ir.BF16Type) for inner in ops for value in _values(inner)
-        ):
+        types = {value.type for inner in ops for value in _values(inner)}
+        named = BFLOAT_ROUNDING in functions_of(op)
+        if not named and any(isinstance(element_of(type_), ir.BF16Type) for type_ in types):
             op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT, source_name=BFLOAT_ROUNDING))
         for inner in ops:
             lack = _lack(inner)
@@ -84,7 +84,7 @@ def _lack(op: ir.Operation) -> str | None:
     dialect, _, name = op.name.partition(".")
     if dialect not in ("arith", "math") or name in _MOVES:
         return None
-    for type_ in dict.fromkeys(element_of(value.type) for value in (*op.operands, *op.results)):
+    for type_ in {element_of(op.operands[-1].type), element_of(op.results[0].type)}:  # those before are of the same one
         if isinstance(type_, ir.IntegerType) and type_.width > 64 and name in _CALLS:
             return f"expected integers of at most 64 bits for '{op.name}', got {type_}"
         if isinstance(type_, ir.IntegerType) and type_.width > 128:
