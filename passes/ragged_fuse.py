@@ -31,6 +31,9 @@ _ROUNDINGS = frozenset(f"arith.{name}" for name in ("extf", "truncf", "extsi", "
 _ROW = 8
 """Elements next to each other from which on loops over rows run on vectors. With fewer scans run on scalars, and what
 follows is faster in a loop of its own; but for a rounding, whose loop costs short components as much as the scan."""
+_CONSUMERS = 8
+"""How many ops compute a result of their own at most: along a chain, each link of which is read besides, every one
+would have all of those before it (60 links took 25 s to compile, and 14 with a bound)."""
 _REACH = 64
 """How many ops two nests that become one may be apart."""
 
@@ -129,7 +132,7 @@ class _Block:
             return
         value = op.results[0]
         users = list(dict.fromkeys(use.owner.operation for use in value.uses))
-        if len(users) < 2 or any(user.block != self.block for user in users):
+        if not 2 <= len(users) <= _CONSUMERS or any(user.block != self.block for user in users):
             return
         nest = _nest(op)
         if (

@@ -190,6 +190,11 @@ class Keys:
         if op.name == "tensor.empty":
             number = sum(e is None for e in shape.shape[:dim])
             return self.scalar(op.operands[number])
+        if op.name == "tensor.expand_shape":
+            number = sum(e is None for e in shape.shape[:dim])
+            return self.scalar(op.operands[1 + number])
+        if op.name == "ragged.lengths" and "stored" not in op.attributes and _is_below_first(op):
+            return self.dim(op.operands[0], 0)
         return None
 
     def _of_empty(self, op: ir.Operation, shape: RaggedShape, dim: int) -> Key | None:
@@ -283,6 +288,11 @@ class Keys:
 def _differs_stored(op: ir.Operation) -> bool:
     """Whether `ragged.lengths` reads stored lengths that are not the logical ones."""
     return "stored" in op.attributes and not shape_of(op.operands[0].type).layout.stores_lengths(int_attr(op, "level"))
+
+
+def _is_below_first(op: ir.Operation) -> bool:
+    """Whether the level of an op is of the components of the first dim: there is a length for each."""
+    return int_attr(op, "level") == 1 and shape_of(op.operands[0].type).layout.letter(1) in RAGGED
 
 
 def own_level(key: Key, shape: RaggedShape, dim: int) -> LevelKey:

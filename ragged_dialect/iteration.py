@@ -154,8 +154,10 @@ def has_mapping(op: ir.Operation) -> bool:
 
 
 def may_be_parallel(op: ir.Operation) -> bool:
-    """Whether `PARALLEL` is on a loop from 0 by 1 that carries nothing, as kernels are made of."""
-    if op.name != "scf.for" or op.results:
+    """Whether `PARALLEL` is on a loop over indices from 0 by 1 that carries nothing, as kernels are made of."""
+    if op.name != "scf.for" or op.results or not isinstance(op.attributes[PARALLEL], ir.UnitAttr):
+        return False
+    if not isinstance(op.operands[0].type, ir.IndexType):
         return False
     return constant_int(op.operands[0]) == 0 and constant_int(op.operands[2]) == 1
 

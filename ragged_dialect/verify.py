@@ -104,7 +104,9 @@ class _Verifier:
             if MAPPING in op.attributes and not has_mapping(op):
                 self.fail(op, f"expected {MAPPING} on what has loops, got it on an op that has none")
             if PARALLEL in op.attributes and not may_be_parallel(op):
-                self.fail(op, f"expected {PARALLEL} on an scf.for from 0 by 1 without results, got it elsewhere")
+                self.fail(
+                    op, f"expected {PARALLEL} alone on an scf.for over indices from 0 by 1 without results, got another"
+                )
             if BACKWARDS in op.attributes and not has_backwards(op):
                 found = op.attributes[BACKWARDS]
                 self.fail(op, f"expected {BACKWARDS} to be a loop of a linalg.generic that reduces, got {found}")

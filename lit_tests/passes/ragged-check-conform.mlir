@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --ragged-check-conform=report=true | FileCheck %s
 
-// CHECK: module attributes {ragged.checks_dropped = 12 : i64, ragged.checks_kept = 9 : i64}
+// CHECK: module attributes {ragged.checks_dropped = 14 : i64, ragged.checks_kept = 9 : i64}
 
 // One vector made both levels.
 // CHECK-LABEL: func.func @same_vector
@@ -131,5 +131,22 @@ func.func @known(%x: tensor<?x?xf32, #ragged.layout<"dr">>, %p: tensor<?x?xf32>,
   ragged.assert_valid %k, %l {kind = "covers", op = "add", level = 1} : (index, tensor<?xi64>) -> ()
   ragged.assert_valid %b, %n {kind = "equal", op = "add", level = 0, ragged.checked} : (index, index) -> ()
   ragged.assert_valid %k, %l {kind = "covers", op = "add", level = 1, ragged.checked} : (index, tensor<?xi64>) -> ()
+  return
+}
+
+// Extents of unit dims beside a vector are those of the vector; there is a length for each component.
+// CHECK-LABEL: func.func @expanded
+// CHECK-NOT: ragged.assert
+// CHECK: return
+func.func @expanded(%x: tensor<?x?xf32, #ragged.layout<"dr">>, %v: tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32, #ragged.layout<"dr">>
+  %l = ragged.lengths %x {level = 1} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?xi64>
+  %m = tensor.dim %l, %c0 : tensor<?xi64>
+  %k = tensor.dim %v, %c0 : tensor<?xf32>
+  %e = tensor.expand_shape %v [[0, 1]] output_shape [%k, 1] : tensor<?xf32> into tensor<?x1xf32>
+  %d = tensor.dim %e, %c0 : tensor<?x1xf32>
+  ragged.assert_valid %m, %n {kind = "equal", op = "divide", level = 0} : (index, index) -> ()
+  ragged.assert_valid %d, %k {kind = "equal", op = "subtract", level = 0} : (index, index) -> ()
   return
 }

@@ -152,7 +152,7 @@ def _check_calls(module: ir.Module) -> None:
     addresses = {c.attributes["value"].value for c in find_ops(module.operation, "func.constant")}
     for name, function in functions.items() if addresses else ():
         called[name] |= addresses if find_ops(function, "func.call_indirect") else set()
-    for name in (name for names in called.values() for name in sorted(names)):
+    for name in (name for names in (*called.values(), addresses) for name in sorted(names)):
         if name in functions and _is_declaration(functions[name]):
             raise CompileError(f"expected functions with bodies, got a call of the declaration '{name}'")
     try:

@@ -138,6 +138,12 @@ REFUSED = [
         CompileError,
         "expected functions with bodies, got a call of the declaration 'g'",
     ),
+    (
+        BY_ADDRESS.replace("@f :", "@g :") + NO_BODY,
+        {},
+        CompileError,
+        "expected functions with bodies, got a call of the declaration 'g'",
+    ),
     (BY_ADDRESS, {}, CompileError, "expected functions that do not call themselves, got 'f' calls 'f'"),
     (CALLS, {}, CompileError, "expected functions that do not call themselves, got 'g' calls 'h' calls 'g'"),
     (

@@ -82,6 +82,29 @@ def test_softmax_is_two_reductions_and_two_nests() -> None:
     assert compute_ops(module) == ["linalg.reduce", "linalg.generic", "linalg.reduce", "linalg.generic"]
 
 
+def link(k: int, x: str) -> str:
+    """A sum of x, and x less that, of which the next link is."""
+    maps = "affine_map<(i, j, d) -> (i, j, d)>, affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (i, j, d)>"
+    kinds = '"parallel", "parallel", "parallel"'
+    return (
+        f"%s{k} = linalg.reduce {{ arith.addf }} ins({x} : {X}) outs(%a2 : {B}) dimensions = [1]\n"
+        f"%e{k} = ragged.empty {x} : ({X}) -> {X}\n"
+        f"%x{k} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} ins({x}, %s{k} : {X}, {B}) "
+        f"outs(%e{k} : {X}) {{\n^bb0(%p: f32, %q: f32, %o: f32):\n  %r = arith.subf %p, %q : f32\n"
+        f"  linalg.yield %r : f32\n}} -> {X}"
+    )
+
+
+def test_links_of_a_chain_are_computed_a_few_times() -> None:
+    """Each is read by the next one, too: with all of those before it there would be as many as pairs of them."""
+
+    def subtractions(n: int) -> int:
+        body = "\n".join(link(k, f"%x{k - 1}" if k else "%a0") for k in range(n))
+        return str(fused(program(body, (X, X, B), f"%x{n - 1}", (X,)))).count("arith.subf")
+
+    assert subtractions(40) <= 2.5 * subtractions(20)
+
+
 def test_siblings_share_a_nest() -> None:
     body = (
         f"%s = linalg.reduce {{ arith.addf }} ins(%a0 : {X}) outs(%a2 : {B}) dimensions = [1]\n"

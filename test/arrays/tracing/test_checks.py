@@ -116,6 +116,8 @@ FREE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "padding": (lambda x: rg.from_padded(rg.to_padded(x), pad_value=0), (X,)),
     "products": (lambda x, y: rg.einsum("bid,bjd->bij", x, y), (X, Y)),
     "merged": (lambda x: x.merge(0), (X,)),
+    "kept dims": (lambda x: x - x.mean(1, keepdims=True), (X,)),
+    "lengths": (lambda x: x.sum(1) / x.lengths[:, None], (X,)),
 }
 
 
