@@ -159,7 +159,7 @@ def _task(task: str, name: str, types: list[str], captured: list[int]) -> str:
     for k, type_ in enumerate(types[3:], start=3):
         values.append(f"%v{k}")
         if k not in captured:
-            lines.append(f"  %v{k} = llvm.mlir.poison : {type_}")
+            lines.append(f"  %v{k} = llvm.mlir.zero : {type_}")
             continue
         place = fields("captures", struct, **{f"p{k}": captured.index(k)})
         lines += [place, f"  %v{k} = llvm.load %p{k} : !llvm.ptr -> {type_}"]

@@ -58,7 +58,7 @@ llvm.func @inner(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr, %more: i64) attr
 // CHECK: llvm.func @ragged_set_threads
 // CHECK: llvm.func internal @ragged_parallel_for
 // CHECK: llvm.func internal @f_kernel0_task(%[[Q:.*]]: !llvm.ptr, %[[LO:.*]]: i64, %[[HI:.*]]: i64)
-// CHECK: %[[STRIDE:.*]] = llvm.mlir.poison : i64
+// CHECK: %[[STRIDE:.*]] = llvm.mlir.zero : i64
 // CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[Q]][0, 0]
 // CHECK: %[[READ:.*]] = llvm.load %[[FIRST]]
 // CHECK: llvm.call @f_kernel0(%[[LO]], %[[HI]], %{{.*}}, %[[STRIDE]], %[[READ]])
