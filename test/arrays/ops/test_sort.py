@@ -68,6 +68,13 @@ def test_more_elements_than_places_have_bits(
         np.testing.assert_array_equal(order, in_order(part, 0, False))
 
 
+@pytest.mark.parametrize(("dtype", "step"), [(np.int32, 2**20), (np.int64, 2**45), (np.float64, 1), (np.float32, 1)])
+def test_keys_whose_low_digits_are_equal(dtype: Any, step: int) -> None:
+    x = rg.from_lengths((RNG.integers(-500, 500, 2000) * step).astype(dtype), [1500, 0, 500])
+    for order, part in zip(rg.argsort(x, axis=1), x, strict=True):
+        np.testing.assert_array_equal(order, in_order(part, 0, False))
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
 def test_dense_dims(axis: int) -> None:
     x = numbers(np.float32, (4, 7, 5))
