@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import byte_size, entry_of
 from ragged_dialect.lowering.exact_sums import SHORT, add_to_pair, loop_with_sums
-from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.sum_nests import Sum, SumNest, induction_variable, static_count, sum_nests
 from ragged_dialect.passes.base import RaggedPass
 
@@ -175,7 +175,7 @@ class _Cascade:
         ivs = ivs or {}
         if loops:
             made = scf.ForOp(*list(loops[0].operands)[:3])
-            made.operation.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+            keep_rolled(made.operation)
             with ir.InsertionPoint(made.body):
                 self._each(loops[1:], body, {**ivs, induction_variable(loops[0]): made.induction_variable})
                 scf.yield_([])
@@ -228,7 +228,7 @@ def _chunks(loop: ir.Operation, size: int, around: ir.Operation) -> ir.Operation
     low, high = list(loop.operands)[:2]
     with ir.InsertionPoint(around):
         outer = scf.ForOp(low, high, build.value(size))
-        outer.operation.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+        keep_rolled(outer.operation)
     with ir.InsertionPoint(outer.body):
         end = arith.minsi(arith.addi(outer.induction_variable, build.value(size)), high)
         last = scf.YieldOp([])

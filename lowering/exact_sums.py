@@ -8,7 +8,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
-from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.loop_annotations import keep_rolled
 
 SHORT = 64
 """Numbers that may be added one after the other."""
@@ -61,7 +61,7 @@ def loop_with_sums(
         return flow.choose(more, kept, lambda: [*found, *pairs], [x.type for x in carried])
 
     done = flow.strided(low, chunk * step, high, [*inits, *zeros], part)
-    definer(done[0]).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+    keep_rolled(definer(done[0]))
     found, pairs = done[:count], done[count:]
     parts = [found[k] for k in sums]
 

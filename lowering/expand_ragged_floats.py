@@ -84,7 +84,7 @@ def _lack(op: ir.Operation) -> str | None:
     dialect, _, name = op.name.partition(".")
     if dialect not in ("arith", "math") or name in _MOVES:
         return None
-    for type_ in {element_of(op.operands[-1].type), element_of(op.results[0].type)}:  # those before are of the same one
+    for type_ in map(element_of, (op.operands[-1].type, op.results[0].type)):  # operands before are of the last one's
         if isinstance(type_, ir.IntegerType) and type_.width > 64 and name in _CALLS:
             return f"expected integers of at most 64 bits for '{op.name}', got {type_}"
         if isinstance(type_, ir.IntegerType) and type_.width > 128:

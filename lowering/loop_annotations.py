@@ -16,6 +16,11 @@ NOT_UNROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
 _READ = LOOP.removeprefix("llvm.")
 
 
+def keep_rolled(loop: ir.Operation) -> None:
+    """Have LLVM unroll no copies of an `scf.for`."""
+    loop.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+
+
 def settle(branches: Iterable[ir.Operation]) -> None:
     """Give branches of the LLVM dialect the annotations that translation reads."""
     for branch in branches:

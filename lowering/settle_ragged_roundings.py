@@ -9,7 +9,7 @@ from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.ir.match import element_of, enclosing, made_by
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.math.library import has_fused, require_isa
 from ragged_dialect.lowering.sum_nests import static_count
 from ragged_dialect.lowering.vector.emit import SHORTEST
@@ -52,7 +52,7 @@ class SettleRaggedRoundings(RaggedPass):
                 flags -= {"reassoc"}
                 give_flags(found, flags)
             elif count is not None:
-                enclosing(found).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+                keep_rolled(enclosing(found))
             # one that LLVM may still make a vector of has to be a sum for that
             is_settled = "reassoc" not in flags or isinstance(type_, ir.VectorType)
             fits = found.name in _SUMS and "contract" in flags and isinstance(element_of(type_), _FUSED)

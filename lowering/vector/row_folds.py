@@ -13,7 +13,7 @@ from ragged_dialect.ir.match import byte_size, constant_int, definer, is_float, 
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.combiners import Combiner
-from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner
 from ragged_dialect.lowering.vector.columns import joined, picked
 from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_lanes, full, lanes_type, splat
@@ -183,7 +183,7 @@ class RowFold:
             # What copies would save is less than the branches of what is left over: sums, variances and softmaxes of 64
             # columns take 0.95 of the time on a Zen 5 core, variances of one register of columns up to 1.1, and
             # `argmax`, whose rows are folded as integers, 1.45.
-            definer(found[0]).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+            keep_rolled(definer(found[0]))
         for one, result in zip(self.kept, found, strict=True):
             outside.known[one.store.operands[0]] = result
             outside.store(one.store)

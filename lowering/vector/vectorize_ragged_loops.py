@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.loop_annotations import LOOP, keep_rolled
 from ragged_dialect.lowering.math.library import require_isa
 from ragged_dialect.lowering.sum_nests import static_count
 from ragged_dialect.lowering.vector.body import Body, Unfit, body_of
@@ -70,7 +70,7 @@ class VectorizeRaggedLoops(RaggedPass):
         self._vectorize(op, found)
         for loop in find_ops(op, "scf.for"):
             if LOOP not in loop.attributes and _is_around(loop):
-                loop.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+                keep_rolled(loop)
 
     def _vectorize(self, op: ir.Operation, found: Registers) -> None:
         loops: list[ir.Operation] = []

@@ -10,7 +10,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
 from ragged_dialect.lowering.gpu.contract import fragments
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
-from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.loop_annotations import keep_rolled
 
 
 def in_stages(
@@ -44,5 +44,5 @@ def in_stages(
         start(number, build.value(number))
     found = flow.for_loop(count, [build.value(0), build.value(ahead), *inits], turn)
     if not unrolled:
-        definer(found[0]).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+        keep_rolled(definer(found[0]))
     return found[2:]

@@ -15,7 +15,7 @@ from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import EXCHANGE_BYTES, VALUE_BYTES
 from ragged_dialect.lowering.gpu.kernel.shuffle import shuffle_xor
 from ragged_dialect.lowering.gpu.kernel.slots import Slots, keep, load
-from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.loop_annotations import keep_rolled
 
 Apply = Callable[[ir.Value, ir.Value], ir.Value]
 Group = tuple[int, int]
@@ -81,7 +81,7 @@ class Exchange:
         (distance, count), *others = far
         if not others and count > _UNROLLED:
             results = flow.strided(distance, distance, distance * count, values, step)
-            definer(results[0]).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+            keep_rolled(definer(results[0]))
             return results
         offsets = [0]
         for distance, count in far:
