@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds, renumber_loops
-from ragged_dialect.ir.match import combiner_of, made_by, terminator
+from ragged_dialect.ir.match import combiner_of, defining_op, made_by, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import RaggedPass
@@ -51,11 +51,20 @@ def _relax(op: ir.Operation) -> bool:
     arguments = list(block.arguments)[input_count(op) :]
     yielded = list(terminator(block).operands)
     combiners = [combiner_of(a, y, _SUMS) for a, y in zip(arguments, yielded, strict=True)]
-    for combiner in combiners:
-        if combiner is not None:
+    for combiner, so_far, made in zip(combiners, arguments, yielded, strict=True):
+        if combiner is None:
+            _relax_scan(so_far, made)
+        else:
             flags = "reassoc,contract" if _contract(combiner) else "reassoc"
             combiner.attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{flags}>")
     return all(c is not None for c in combiners)
+
+
+def _relax_scan(so_far: ir.Value, made: ir.Value) -> None:
+    """Set the flag on a sum or product that is used in every iteration: grouped otherwise it is in order still."""
+    op, uses = defining_op(made), list(so_far.uses)
+    if op is not None and op.name in _SUMS and [use.owner.operation for use in uses] == [op]:
+        op.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
 
 
 def _contract(combiner: ir.Operation) -> bool:

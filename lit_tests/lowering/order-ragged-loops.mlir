@@ -81,3 +81,16 @@ func.func @weighted(%ids: memref<?xindex>, %w: memref<?xf32>, %table: memref<?x6
   }
   return
 }
+
+// A sum that is used in every iteration may be grouped otherwise, too.
+// CHECK-LABEL: func.func @running
+// CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc> : f32
+func.func @running(%a: memref<?xf32>, %c: memref<f32>, %y: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["reduction"]}
+      ins(%a : memref<?xf32>) outs(%c, %y : memref<f32>, memref<?xf32>) {
+  ^bb0(%x: f32, %acc: f32, %out: f32):
+    %s = arith.addf %acc, %x : f32
+    linalg.yield %s, %s : f32, f32
+  }
+  return
+}

@@ -113,12 +113,11 @@ func.func @greatest(%x: memref<?xf32>, %n: index, %first: f32) -> f32 {
 
 // -----
 
-// Sums in order, copies, columns, and memory that other iterations may read stay as they are.
+// Sums in order, columns, and memory that other iterations may read stay as they are.
 
 // CHECK-LABEL: func.func @scalar
 // CHECK-NOT: vector
 // CHECK: ragged.scalar = "what it carries"
-// CHECK: ragged.scalar = "a copy"
 // CHECK: ragged.scalar = "an access across memory"
 // CHECK: ragged.scalar = "memory that may be one"
 // CHECK: ragged.scalar = "its length"
@@ -133,10 +132,6 @@ func.func @scalar(%x: memref<?xf32>, %z: memref<?x8xf32>, %n: index, %first: f32
     %a = memref.load %x[%i] : memref<?xf32>
     %s = arith.addf %a, %b : f32
     scf.yield %s : f32
-  }
-  scf.for %i = %c0 to %n step %c1 {
-    %a = memref.load %x[%i] : memref<?xf32>
-    memref.store %a, %y[%i] : memref<?xf32>
   }
   scf.for %i = %c0 to %n step %c1 {
     %a = memref.load %z[%i, %c0] : memref<?x8xf32>
@@ -163,6 +158,64 @@ func.func @scalar(%x: memref<?xf32>, %z: memref<?x8xf32>, %n: index, %first: f32
 
 // -----
 
+// What there is so far: of the lanes of a register by steps of 1, 2, 4 and 8, then with the last lane of the one before.
+
+// CHECK-LABEL: func.func @scan
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: memref<?xf32> {{.*}}, %[[Y:[a-z0-9]*]]: memref<?xf32>
+// CHECK: %[[NOTHING:.*]] = arith.constant dense<-0.0{{.*}}> : vector<16xf32>
+// CHECK: %[[FIRST:.*]] = vector.broadcast %{{.*}} : f32 to vector<16xf32>
+// CHECK: %[[SO_FAR:.*]] = scf.for %[[I:.*]] = %c0 to %{{.*}} step %c16 iter_args(%[[ACC:.*]] = %[[FIRST]])
+// CHECK: %[[V:.*]] = vector.load %[[X]][%[[I]]]
+// CHECK: %[[MOVED:.*]] = vector.shuffle %[[NOTHING]], %[[V]] [0, 16, 17,
+// CHECK: %[[ONE:.*]] = arith.addf %[[MOVED]], %[[V]] fastmath<reassoc>
+// CHECK: vector.shuffle %[[NOTHING]], %[[ONE]] [0, 1, 16,
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 16,
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 16,
+// CHECK: %[[SUMS:.*]] = arith.addf %[[ACC]], %{{.*}} fastmath<reassoc>
+// CHECK: vector.store %[[SUMS]], %[[Y]][%[[I]]]
+// CHECK: %[[LAST:.*]] = vector.extract %[[SUMS]][15]
+// CHECK: %[[NEXT:.*]] = vector.broadcast %[[LAST]]
+// CHECK: scf.yield %[[NEXT]]
+// CHECK: vector.maskedload
+// CHECK: vector.maskedstore
+func.func @scan(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index, %first: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = scf.for %i = %c0 to %n step %c1 iter_args(%b = %first) -> (f32) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %s = arith.addf %b, %a fastmath<reassoc> : f32
+    memref.store %s, %y[%i] : memref<?xf32>
+    scf.yield %s : f32
+  }
+  return %m : f32
+}
+
+// What is so far without the element, and sums in order, stay as they are.
+
+// CHECK-LABEL: func.func @other_scans
+// CHECK-NOT: vector
+// CHECK: ragged.scalar = "what it carries"
+// CHECK: ragged.scalar = "what it carries"
+func.func @other_scans(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index, %first: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = scf.for %i = %c0 to %n step %c1 iter_args(%b = %first) -> (f32) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %s = arith.addf %b, %a fastmath<reassoc> : f32
+    memref.store %b, %y[%i] : memref<?xf32>
+    scf.yield %s : f32
+  }
+  %k = scf.for %i = %c0 to %n step %c1 iter_args(%b = %m) -> (f32) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %s = arith.addf %b, %a : f32
+    memref.store %s, %y[%i] : memref<?xf32>
+    scf.yield %s : f32
+  }
+  return %k : f32
+}
+
+// -----
+
 // Runs of at most one element are stored side by side.
 
 // CHECK-LABEL: func.func @runs
@@ -177,9 +230,7 @@ func.func @scalar(%x: memref<?xf32>, %z: memref<?x8xf32>, %n: index, %first: f32
 // CHECK: vector.compressstore
 // CHECK: else
 // CHECK: scf.for
-// CHECK: scf.for
-// CHECK-NOT: scf.for
-// CHECK: return
+// CHECK: vector.maskedstore
 func.func @runs(%offsets: memref<?xi64>, %n: index, %m: index) -> memref<?xi64> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -202,7 +253,37 @@ func.func @runs(%offsets: memref<?xi64>, %n: index, %m: index) -> memref<?xi64> 
 
 // -----
 
-// A short copy is no call.
+// A copy is no call but where it is long; neither is one whose length is known.
+
+// CHECK-LABEL: func.func @copy
+// CHECK-SAME: %[[N:[a-z0-9]*]]: index)
+// CHECK: %[[FEW:.*]] = arith.cmpi slt, %[[N]], %c256
+// CHECK: scf.if %[[FEW]]
+// CHECK: vector.store
+// CHECK: vector.maskedstore
+// CHECK: else
+// CHECK: memref.store {{.*}} : memref<?xf32>
+func.func @copy(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    memref.store %a, %y[%i] : memref<?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @fill
+// CHECK: scf.if
+// CHECK: vector.maskedstore
+func.func @fill(%y: memref<?xf32>, %n: index, %a: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %a, %y[%i] : memref<?xf32>
+  }
+  return
+}
 
 // CHECK-LABEL: func.func @row
 // CHECK: vector.load

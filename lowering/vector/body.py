@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
@@ -27,12 +28,13 @@ class Unfit(Exception):
 @dataclass(frozen=True)
 class Accumulator:
     """What a loop folds: how, and where what it has so far is: a value that the loop carries, by number, or a place
-    in memory, by its load and its store."""
+    in memory, by its load and its store. What is `scanned` is used in every iteration, by what else the loop does."""
 
     combiner: Combiner
     number: int | None
     load: ir.Operation | None = None
     store: ir.Operation | None = None
+    scanned: bool = False
 
     @property
     def element(self) -> ir.Value:
@@ -94,9 +96,16 @@ class Body:
         return self.block.arguments[0]
 
     @property
+    def moves(self) -> bool:
+        """Whether it only copies or fills."""
+        computes = any(not op.name.startswith("memref.") and op.results[0] not in self.uniform for op in self.ops)
+        return not (computes or self.accumulators or self.run)
+
+    @property
     def ops(self) -> list[ir.Operation]:
-        """The ops but for the terminator and those of accumulators."""
-        own = {op for one in self.accumulators for op in (*one.combiner.ops, one.load, one.store)}
+        """The ops but for the terminator and those of accumulators; what combines a scanned one is an op."""
+        own = {op for one in self.accumulators for op in (one.load, one.store)}
+        own |= {op for one in self.accumulators if not one.scanned for op in one.combiner.ops}
         own |= set() if self.run is None else {self.run.loop, self.run.view}
         return [op.operation for op in list(self.block.operations)[:-1] if op.operation not in own]
 
@@ -107,8 +116,7 @@ class Body:
 
 def body_of(loop: ir.Operation) -> Body:
     """What a loop does. Unfit for one that has loops or branches in it but for one that fills runs, that does not run
-    along memory, whose iterations depend on each other otherwise than by folds, or that LLVM makes a copy or a fill
-    of, which it calls."""
+    along memory, or whose iterations depend on each other otherwise than by folds."""
     if constant_int(loop.operands[2]) != 1:
         raise Unfit("its step")
     if LOOP in loop.attributes and str(loop.attributes[LOOP]) == str(ir.Attribute.parse(NOT_UNROLLED)):
@@ -119,12 +127,6 @@ def body_of(loop: ir.Operation) -> Body:
     _classify(body)
     _require_apart(body)
     body.reads = not any(op.name == "memref.store" for op in body.ops)
-    computes = any(not op.name.startswith("memref.") and op.results[0] not in body.uniform for op in body.ops)
-    first, last = constant_int(loop.operands[0]), constant_int(loop.operands[1])
-    # LLVM makes calls of copies, but of 300 elements and more, when it knows how many, loops of scalars.
-    is_known = first is not None and last is not None
-    if not (computes or body.accumulators or body.run or is_known):
-        raise Unfit("a copy")
     return body
 
 
@@ -144,10 +146,10 @@ def guard_of(op: ir.Operation) -> Guard | None:
 def _find_carried(body: Body) -> None:
     *_, last = body.block.operations
     for number, (argument, yielded) in enumerate(zip(list(body.block.arguments)[1:], last.operands, strict=True)):
-        combiner = free_combiner(argument, yielded)
-        if combiner is None:
+        found = _accumulator(body, argument, yielded, number)
+        if found is None:
             raise Unfit("what it carries")
-        body.accumulators.append(Accumulator(combiner, number))
+        body.accumulators.append(found)
 
 
 def _find_stored(body: Body) -> None:
@@ -158,21 +160,51 @@ def _find_stored(body: Body) -> None:
         if store.name != "memref.store" or any(body.is_inside(x) for x in list(store.operands)[1:]):
             continue
         before = [load for load in loads if list(load.operands) == list(store.operands)[1:]]
-        combiner = free_combiner(before[0].results[0], store.operands[0]) if len(before) == 1 else None
-        if combiner is None:
+        found = (
+            _accumulator(body, before[0].results[0], store.operands[0], None, before[0], store)
+            if len(before) == 1
+            else None
+        )
+        if found is None:
             raise Unfit("a store to one place")
-        body.accumulators.append(Accumulator(combiner, None, before[0], store))
+        body.accumulators.append(found)
 
 
-def free_combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
-    """How a result is folded, where the order of that is free."""
-    found = find_combiner(accumulator, result)
+def _accumulator(
+    body: Body,
+    so_far: ir.Value,
+    result: ir.Value,
+    number: int | None,
+    load: ir.Operation | None = None,
+    store: ir.Operation | None = None,
+) -> Accumulator | None:
+    """What a loop folds, or scans."""
+    folded = free_combiner(so_far, result)
+    if folded is not None:
+        return Accumulator(folded, number, load, store)
+    scanned = free_combiner(so_far, result, [op.operation for op in body.block.operations])
+    if scanned is None or not scanned.takes_pairs or any(use.owner.operation not in scanned.ops for use in so_far.uses):
+        return None
+    return Accumulator(scanned, number, load, store, scanned=True)
+
+
+def free_combiner(accumulator: ir.Value, result: ir.Value, beside: Sequence[ir.Operation] = ()) -> Combiner | None:
+    """How a result is folded, where the order of that is free; ops of `beside` may use it."""
+    found = find_combiner(accumulator, result, beside)
     if found is None or found.ops[0].name not in _ROUNDED:
         return found
     return found if "reassoc" in flags_of(found.ops[0]) else None
 
 
 # Runs ---------------------------------------------------------------------------------------------
+
+
+def fills_runs(loop: ir.Operation) -> bool:
+    """Whether there is a loop in it, that fills runs."""
+    try:
+        return _run_of(loop) is not None
+    except Unfit:
+        return False
 
 
 def _run_of(loop: ir.Operation) -> Run | None:

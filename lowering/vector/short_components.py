@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,7 +13,15 @@ from ragged_dialect.ir.match import byte_size, constant_int, defining_op, made_b
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of
-from ragged_dialect.lowering.vector.emit import Step, counted, first_lanes, folded_lanes, is_count, splat
+from ragged_dialect.lowering.vector.emit import (
+    Step,
+    carried_into,
+    counted,
+    first_lanes,
+    folded_lanes,
+    is_count,
+    total_of,
+)
 from ragged_dialect.lowering.vector.machine import Registers
 
 Row: TypeAlias = "tuple[ir.Value, tuple[ir.Value, ...]]"
@@ -154,26 +162,35 @@ class _Component:
     def _step(self, body: Body) -> None:
         """Make one iteration of all elements."""
         kept = [one for one in body.accumulators if not is_count(body, one)]
-        carried = [splat(one.combiner.identity(), self.lanes) for one in kept]
+        carried = [carried_into(one, self.lanes, self._before(body, one)) for one in kept]
         made = _Once(self, body).run(kept, carried)
         totals = {one: folded_lanes(one, x) for one, x in zip(kept, made, strict=True)}
         for one in body.accumulators:
-            self._keep(body, one, totals[one] if one in totals else self._count(one))
+            folded = totals[one] if one in totals else self._count(one)
+            self._keep(body, one, total_of(one, folded, self._before(body, one)))
 
     def _count(self, one: Accumulator) -> ir.Value:
         element = self.known.get(one.element, one.element)
         return counted(element, self.zero, self.found.length)
 
+    def _before(self, body: Body, one: Accumulator) -> Callable[[], ir.Value]:
+        """What an accumulator has before a loop."""
+        if one.store is not None:
+            buffer, *place = (self.known.get(x, x) for x in list(one.store.operands)[1:])
+            return lambda: memref.load(buffer, place)
+        assert one.number is not None
+        first = body.loop.operands[3 + one.number]
+        return lambda: self.known.get(first, first)
+
     def _keep(self, body: Body, one: Accumulator, total: ir.Value) -> None:
         """Put what was folded where it belongs."""
         if one.store is not None:
             buffer, *place = (self.known.get(x, x) for x in list(one.store.operands)[1:])
-            memref.store(one.combiner.apply(total, memref.load(buffer, place)), buffer, place)
+            memref.store(total, buffer, place)
             self.forget(one.store)
             return
         assert one.number is not None
-        before = body.loop.operands[3 + one.number]
-        self.known[body.loop.results[one.number]] = one.combiner.apply(total, self.known.get(before, before))
+        self.known[body.loop.results[one.number]] = total
 
     def forget(self, op: ir.Operation) -> None:
         """Forget what an op may have written: nothing else goes to what is hidden."""

@@ -10,7 +10,7 @@ from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.loop_annotations import LOOP, keep_rolled
 from ragged_dialect.lowering.math.library import require_isa
 from ragged_dialect.lowering.sum_nests import static_count
-from ragged_dialect.lowering.vector.body import Body, Unfit, body_of
+from ragged_dialect.lowering.vector.body import Body, Unfit, body_of, fills_runs
 from ragged_dialect.lowering.vector.emit import vectorize
 from ragged_dialect.lowering.vector.machine import Registers, registers
 from ragged_dialect.lowering.vector.row_folds import RowFold
@@ -43,18 +43,20 @@ class VectorizeRaggedLoops(RaggedPass):
 
     Loops around others are marked, as LLVM would unroll them by two: that takes time to compile, and wins nothing.
 
+    A scan, which stores what there is so far, goes from register to register, and in one by steps of 1, 2, 4 … lanes.
+
     Where several loops go along a component, one of at most a register has no loops: what one of them writes and
     another one reads stays in the register, as memory would have to wait for what is written with a mask.
 
     A loop around one that puts a value into a run of each iteration (row ids, positions of what a mask keeps) stores
     the lanes whose runs have an element side by side, where none has more and the processor can.
 
-    Sums are kept in registers, and how they are grouped depends on the number of iterations only. Rows are
-    rarely a multiple of a vector: their end is masked where the processor masks accesses of all the widths, a register
-    at a time if it is stored, and is left to the loop as it was elsewhere. `isa` is that of expand-ragged-math. Loops
-    with other loops in them, that LLVM makes copies or fills of, or whose iterations are not independent stay as they
-    are; with `report` each has an attribute that says why. Preconditions: linalg ops are loops; before
-    convert-vector-to-llvm.
+    Sums are kept in registers, and how they are grouped depends on the number of iterations only. Rows are rarely a
+    multiple of a vector: their end is masked where the processor masks accesses of all the widths, a register at a
+    time if it is stored, and is left to the loop as it was elsewhere. Long copies and fills are loops of scalars in a
+    branch of their own, which LLVM makes calls of. `isa` is that of expand-ragged-math. Loops with other loops in
+    them, or whose iterations are not independent stay as they are; with `report` each has an attribute that says why.
+    Preconditions: linalg ops are loops; before convert-vector-to-llvm.
     """
 
     name: ClassVar[str] = "vectorize-ragged-loops"
@@ -95,7 +97,8 @@ class VectorizeRaggedLoops(RaggedPass):
             else:
                 loops.append(loop)
                 bodies |= {} if fold is None else {fold.body.loop: fold.body}
-        for loop in reversed(loops):
+        runs = [loop for loop in loops if fills_runs(loop)]  # before the loops in them, which they have twice
+        for loop in (*runs, *(loop for loop in reversed(loops) if loop not in runs)):
             try:
                 reason = (
                     None

@@ -67,6 +67,31 @@ def test_folds(level: str, dtype: str, width: int | None, monkeypatch: pytest.Mo
         np.testing.assert_array_equal(found, want, err_msg=f"number {number}")
 
 
+SCANS = (np.add, np.multiply, np.maximum, np.minimum, np.logical_or)
+
+
+def scans(x: Any) -> list[Any]:
+    """What there is so far, alone and with what is made of it in the same loop."""
+    found = [f.accumulate(x, axis=1) for f in SCANS]
+    made = x + 0  # bool has no difference
+    return [*found, x.cumsum(1) * 2 - made, (x.sum(1, keepdims=True) - made).cumsum(1)]
+
+
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int16", "bool"])
+@pytest.mark.sampled(3)
+def test_scans(level: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scans of numbers, in registers, from one register to the next, and of what a mask leaves out."""
+    x = values(None, dtype)
+    x = np.where(abs(x + 0) > 2, np.ones_like(x), x)  # what is computed of them is exact
+    found = levels_apart(scans, level, monkeypatch)(rg.from_lengths(x, LENGTHS))
+    parts = np.split(x, np.cumsum(LENGTHS)[:-1])
+    wants: list[Any] = [[f.accumulate(p) for p in parts] for f in SCANS]
+    wants += [[p.cumsum() * 2 - (p + 0) for p in parts], [(p.sum() - (p + 0)).cumsum() for p in parts]]
+    for number, (got, want) in enumerate(zip(found, wants, strict=True)):
+        np.testing.assert_array_equal(got.values, np.concatenate(want), err_msg=f"number {number}")
+
+
 def rows(x: Any) -> Any:
     return rg.softmax(x, axis=2), rg.layer_norm(x), x.cumsum(2), (x / 9).cumprod(2) - x.max(2, keepdims=True)
 
