@@ -13,16 +13,16 @@ from ragged_dialect.arrays.core.arguments import checked_axis, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.arrays.index.gather import gather
+from ragged_dialect.arrays.index.dims import AxisArgument
 from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
 from ragged_dialect.arrays.ops.along import local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as along
-from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, traced_extent
+from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, rolled, traced_extent
 from ragged_dialect.arrays.ops.join import stack as stacked
 from ragged_dialect.arrays.ops.sorting import quantile as quantiles
 from ragged_dialect.arrays.tracing.elements import kind
-from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
@@ -107,7 +107,8 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
     return full_like(a, 1, dtype)
 
 
-def count_nonzero(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+@operation("count_nonzero")
+def count_nonzero(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
     """How many elements are not 0."""
     return OPERATIONS["sum"](OPERATIONS["not_equal"](a, 0), axis=axis, keepdims=keepdims)
 
@@ -161,6 +162,11 @@ def norm(x: ArrayLike, ord: ArrayLike = None, axis: ArrayLike = None, keepdims: 
         raise ArgumentError(f"np.linalg.norm: expected an axis of vectors, got {axis}")
     if ord is not None and not isinstance(ord, (int, float)):
         raise ArgumentError(f"np.linalg.norm: expected a number for ord, got {type(ord).__name__}")
+    return _norm(x, ord=ord, axis=axis, keepdims=keepdims)
+
+
+@operation("norm")
+def _norm(x: Tensor, *, ord: int | float | None, axis: AxisArgument, keepdims: bool) -> Tensor:
     x = x.astype(np.float64) if x.dtype.kind in "bi" else x
     size = OPERATIONS["absolute"](x)
     if ord in (math.inf, -math.inf):
@@ -183,10 +189,15 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     ragged = [dim for dim in range(x.ndim) if x.layout.letter(dim) in RAGGED]
     if x.layout != y.layout or any(not np.array_equal(x.lengths_of(dim), y.lengths_of(dim)) for dim in ragged):
         return False
+    return bool(_all_equal(x, y, equal_nan=equal_nan))
+
+
+@operation("array_equal")
+def _all_equal(x: Tensor, y: Tensor, *, equal_nan: bool) -> Tensor:
     same = OPERATIONS["equal"](x, y)
     if equal_nan:
         same = same | OPERATIONS["logical_and"](OPERATIONS["isnan"](x), OPERATIONS["isnan"](y))
-    return bool(same.all())
+    return same.all()
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int = -1) -> ArrayLike:
@@ -209,11 +220,11 @@ def roll(a: ArrayLike, shift: int, axis: int) -> ArrayLike:
     if a.layout.letter(dim) not in RAGGED and not a.layout.is_plain(dim):
         extent = traced_extent("np.roll", a, dim)
         return OPERATIONS["take"](a, (np.arange(extent) - places) % max(extent, 1), axis=dim)
+    if a.layout.letter(dim) in RAGGED:
+        return rolled(a, places, axis=dim)
     index = local_index(a, axis=dim)
     count = OPERATIONS["sum"](ones_like(index), axis=dim, keepdims=True)
     wanted = OPERATIONS["remainder"](OPERATIONS["subtract"](index, places), count)
-    if a.layout.letter(dim) in RAGGED:
-        return gather(a, wanted)
     each = wanted[(..., *[None] * (a.ndim - 1 - dim))]
     return along(a, OPERATIONS["where"](True, each, zeros_like(a, np.int64)), axis=dim)
 
@@ -265,7 +276,8 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1) -> ArrayLike:
     return a
 
 
-def ptp(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+@operation("ptp")
+def ptp(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
     """The largest element less the smallest one."""
     return OPERATIONS["subtract"](*(OPERATIONS[n](a, axis=axis, keepdims=keepdims) for n in ("max", "min")))
 
@@ -285,7 +297,10 @@ def shape(a: ArrayLike) -> ArrayLike:
     return a.shape
 
 
-def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> ArrayLike:
+@operation("isclose", elementwise=True)
+def isclose(
+    a: Tensor, b: Tensor, rtol: Tensor | float = 1e-5, atol: Tensor | float = 1e-8, *, equal_nan: bool = False
+) -> Tensor:
     """Which elements of operands that broadcast are equal within a tolerance."""
     b = OPERATIONS["multiply"](b, 1.0)  # differences of integers, and the size of the least one, may not be integers
     difference = OPERATIONS["absolute"](OPERATIONS["subtract"](a, b))
@@ -298,8 +313,13 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> ArrayLike:
     """Whether all elements are."""
-    found = isclose(a, b, rtol, atol, equal_nan).all()
+    found = _all_close(a, b, rtol, atol, equal_nan=equal_nan)
     return found if isinstance(found, Tensor) else bool(found)
+
+
+@operation("allclose", elementwise=True)
+def _all_close(a: Tensor, b: Tensor, rtol: Tensor, atol: Tensor, *, equal_nan: bool) -> Tensor:
+    return isclose(a, b, rtol, atol, equal_nan=equal_nan).all()
 
 
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:

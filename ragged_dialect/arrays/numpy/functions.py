@@ -10,14 +10,14 @@ from ragged_dialect.arrays.core.arguments import bind
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.numpy import bodies, nans, searching
 from ragged_dialect.arrays.numpy.ufuncs import PRODUCT, REDUCTIONS, allowed, is_left_out, reduce
-from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, Operation
 from ragged_dialect.errors import ArgumentError
 
 FUNCTIONS: dict[str, Body] = {
     name: function
     for module in (bodies, nans, searching)
     for name, function in vars(module).items()
-    if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
+    if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }
 """By NumPy's names, which are those of the modules' functions; arguments as NumPy's."""
 
@@ -77,6 +77,8 @@ def apply_function(
     else:
         run = OPERATIONS[name] if name not in _UFUNCS else partial(reduce, _UFUNCS[name], axis=None)
         args, given = (given.pop("a"),), given
+    if name in FUNCTIONS and isinstance(run, Operation):  # arrays are given by position, and tell the program
+        args, given = run.bound(args, given)
     signature = inspect.signature(run)
     bind(own, signature, args, allowed(own, given, tuple(signature.parameters)))
     return run(*args, **given)

@@ -7,40 +7,46 @@ import math
 import ml_dtypes
 
 from ragged_dialect.arrays.core.storage import ArrayLike
-from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.index.dims import AxisArgument
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
 
 
-def _without_nan(a: ArrayLike, number: float) -> ArrayLike:
+def _without_nan(a: Tensor, number: float) -> Tensor:
     return OPERATIONS["where"](OPERATIONS["isnan"](a), number, a)
 
 
-def _of_floats(a: ArrayLike, made: ArrayLike) -> ArrayLike:
+def _of_floats(a: Tensor, made: Tensor) -> Tensor:
     """A mean in the dtype of its elements, where these are floats."""
     return made if a.dtype.kind in "iub" else made.astype(a.dtype)
 
 
-def _numbers_in(a: ArrayLike, axis: ArrayLike, keepdims: bool) -> ArrayLike:
+def _numbers_in(a: Tensor, axis: AxisArgument, keepdims: bool) -> Tensor:
     return OPERATIONS["sum"](OPERATIONS["logical_not"](OPERATIONS["isnan"](a)), axis=axis, keepdims=keepdims)
 
 
-def nansum(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+@operation("nansum")
+def nansum(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
     """Sums without nan."""
     return OPERATIONS["sum"](_without_nan(a, 0), axis=axis, keepdims=keepdims)
 
 
-def nanmean(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+@operation("nanmean")
+def nanmean(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
     """Means without nan; nan where nothing else is."""
-    return _of_floats(a, OPERATIONS["divide"](nansum(a, axis, keepdims), _numbers_in(a, axis, keepdims)))
+    return _of_floats(a, OPERATIONS["divide"](nansum(a, axis=axis, keepdims=keepdims), _numbers_in(a, axis, keepdims)))
 
 
-def nanprod(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+@operation("nanprod")
+def nanprod(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
     """Products without nan."""
     return OPERATIONS["prod"](_without_nan(a, 1), axis=axis, keepdims=keepdims)
 
 
-def nanvar(a: ArrayLike, axis: ArrayLike = None, ddof: int = 0, keepdims: bool = False) -> ArrayLike:
+@operation("nanvar")
+def nanvar(a: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Variances without nan: squares about the mean over the count less `ddof`; nan where that is not above 0."""
-    apart = OPERATIONS["subtract"](a, nanmean(a, axis, keepdims=True))
+    apart = OPERATIONS["subtract"](a, nanmean(a, axis=axis, keepdims=True))
     known = OPERATIONS["where"](OPERATIONS["isnan"](a), 0, OPERATIONS["square"](apart))  # inf - inf is no nan of `a`
     squares = OPERATIONS["sum"](known, axis=axis, keepdims=keepdims)
     left = OPERATIONS["subtract"](_numbers_in(a, axis, keepdims), ddof)
@@ -49,22 +55,25 @@ def nanvar(a: ArrayLike, axis: ArrayLike = None, ddof: int = 0, keepdims: bool =
     )
 
 
-def nanstd(a: ArrayLike, axis: ArrayLike = None, ddof: int = 0, keepdims: bool = False) -> ArrayLike:
+@operation("nanstd")
+def nanstd(a: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Roots of variances without nan."""
-    return OPERATIONS["root"](nanvar(a, axis, ddof, keepdims))
+    return OPERATIONS["root"](nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims))
 
 
-def nanmax(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+@operation("nanmax")
+def nanmax(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
     """The largest element but for nan; nan where nothing else is."""
     return _extreme(a, "max", -math.inf, axis, keepdims)
 
 
-def nanmin(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+@operation("nanmin")
+def nanmin(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
     """The smallest element but for nan; nan where nothing else is."""
     return _extreme(a, "min", math.inf, axis, keepdims)
 
 
-def _extreme(a: ArrayLike, name: str, least: float, axis: ArrayLike, keepdims: bool) -> ArrayLike:
+def _extreme(a: Tensor, name: str, least: float, axis: AxisArgument, keepdims: bool) -> Tensor:
     if a.dtype.kind in "iub":
         return OPERATIONS[name](a, axis=axis, keepdims=keepdims)
     found = OPERATIONS[name](_without_nan(a, least), axis=axis, keepdims=keepdims)
@@ -76,8 +85,11 @@ def nan_to_num(
 ) -> ArrayLike:
     """Numbers in the place of nan and infinities, which are by default the extremes of the dtype; arrays of integers
     as they are."""
-    if x.dtype.kind in "iub":
-        return x
+    return x if x.dtype.kind in "iub" else _filled(x, nan, posinf, neginf)
+
+
+@operation("nan_to_num")
+def _filled(x: Tensor, nan: Tensor, posinf: Tensor | None, neginf: Tensor | None) -> Tensor:
     most = float(ml_dtypes.finfo(x.dtype).max)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
     for found, number in (
         (OPERATIONS["isnan"](x), nan),

@@ -12,7 +12,7 @@ from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, int
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
-from ragged_dialect.arrays.index.rows import as_index, component_lengths, component_starts, window
+from ragged_dialect.arrays.index.rows import as_index, component_lengths, component_starts, ragged_level, window, with_axis
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
@@ -150,6 +150,25 @@ def pieces(x: ArrayLike, chunks: int, axis: int, even: bool = False) -> list[Arr
     return [_piece(x, number, chunks, axis=axis, even=even) for number in range(chunks)]
 
 
+@operation("roll")
+def rolled(x: Tensor, shift: Tensor, *, axis: int) -> Tensor:
+    """A ragged dim `shift` places on, in each component; what is beyond its end is at its start."""
+    x = contiguous(x)
+    lengths, starts, places = component_lengths(x, axis), component_starts(x, axis), as_index(shift)
+    count = shapes.dim(lengths, 0)
+
+    def moved(q: ir.Value) -> ir.Value:
+        length = build.maximum(shapes.load(lengths, q), 1)
+        return arith.remsi(arith.addi(arith.remsi(places, length), length), length)
+
+    last = vectors.generate(count, moved)
+    rest = vectors.generate(count, lambda q: build.sub(shapes.load(lengths, q), shapes.load(last, q)))
+    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(rest, q)))
+    made = contiguous(_concat(window(x, axis, first, last), window(x, axis, starts, rest), axis=axis))
+    number, level, nested = ragged_level(x, axis)
+    return with_axis(made, number, nested) if level == len(nested.letters) - 1 else made  # lengths are those of x
+
+
 def parts_of(op: str, name: str, value: SupportsIndex) -> int:
     """A number of parts, each of which is an array. ArgumentError for none, and for more than anybody can use."""
     count = integer(op, name, value)
@@ -195,4 +214,4 @@ def chunk(x: ArrayLike, chunks: int, axis: int = 0) -> list[ArrayLike]:
     return [cut(x, dim, low, low + size) for low in range(0, max(extent, 1), size)]
 
 
-__all__ = ["chunk", "concat", "cut", "parts_of", "pieces", "stack", "traced_extent"]
+__all__ = ["chunk", "concat", "cut", "parts_of", "pieces", "rolled", "stack", "traced_extent"]

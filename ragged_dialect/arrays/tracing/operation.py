@@ -53,13 +53,13 @@ class Operation(Function):
         tracer = next((a for a in arguments if type(a) is Tensor), None)
         if tracer is not None:
             return self.inline(tracer.trace, arguments, parameters)
-        bound, rest = self._bound(arguments, parameters)
+        bound, rest = self.bound(arguments, parameters)
         if len(bound) == len(arguments) and list(rest) == list(parameters):
             check_call(self.name, self._signature, bound, rest)
             self._compiled(key, lambda: self._build(leaves, parameters))
         return self(*bound, **rest)
 
-    def _bound(
+    def bound(
         self, arguments: Sequence[ArrayLike], parameters: Mapping[str, ArrayLike]
     ) -> tuple[tuple[ArrayLike, ...], dict[str, ArrayLike]]:
         """Arguments and parameters as the body takes them. ArgumentError for those that it does not have."""
@@ -106,7 +106,7 @@ class Operation(Function):
     def inline(self, trace: Trace, arguments: Sequence[ArrayLike], parameters: Mapping[str, ArrayLike]) -> ArrayLike:
         """The operation as a part of the function that is being traced."""
         trace.check_running()
-        arguments, parameters = self._bound(arguments, parameters)
+        arguments, parameters = self.bound(arguments, parameters)
         if not trace.inside_operation:
             check_call(self.name, self._signature, arguments, parameters)
             parameters = {name: plain(value) for name, value in parameters.items()}
