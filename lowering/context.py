@@ -12,6 +12,7 @@ from ragged_dialect.iteration import MAPPING
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.vector.machine import Registers
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of
 
@@ -30,15 +31,18 @@ class Lowering:
         keys_of_a_count: int = 1,
         counts: int = 0,
         rows: int = 0,
+        registers: Registers | None = None,
     ) -> None:
         """`exact` gives the tile dims of a value that are known to have no holes; `tensor_cores` do attention; a part
         of what is grouped has at least so many `keys`, and so many for each of its counts, of which there are so many
-        at most, where not 0. Nests that reduce rows of at most `rows` elements are in no forall."""
+        at most, where not 0. Nests that reduce rows of at most `rows` elements are in no forall. `registers` are
+        those of vectors, None where there are none."""
         self._exact = exact
         self.keys = keys
         self.keys_of_a_count = keys_of_a_count
         self.counts = counts
         self.rows = rows
+        self.registers = registers
         self.tensor_cores = tensor_cores
         self.map: dict[ir.Value, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []

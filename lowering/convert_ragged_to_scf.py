@@ -12,6 +12,7 @@ from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.iteration import BACKWARDS, is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.math.library import require_isa
 from ragged_dialect.lowering.prepare import expand_foreign, prepare, round_in_steps
 from ragged_dialect.lowering.rules import (
     access,
@@ -22,8 +23,10 @@ from ragged_dialect.lowering.rules import (
     exchange,
     grouping,
     making,
+    sorting,
     structure,
 )
+from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.divisibility import Divisors
@@ -36,6 +39,7 @@ RULES: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **making.RULES,
     **exchange.RULES,
     **grouping.RULES,
+    **sorting.RULES,
     **attention.RULES,
     **checks.RULES,
 }
@@ -62,7 +66,8 @@ class ConvertRaggedToScf(RaggedPass):
     `keys-of-a-count` for each of the counts that every part has; with `counts` keys from there on are grouped by their
     low digits and then by the high ones. What reduces rows of at most `rows` elements, all of them alike, joins no loop
     over components, and with `rows` neither does a function of a number of each component that nothing else reads
-    there. Precondition: no `ragged.annotate` that changes a layout (run
+    there. `ragged.sort` merges vectors for `isa`, that of expand-ragged-math,
+    or numbers. Precondition: no `ragged.annotate` that changes a layout (run
     `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
     `convert-ragged-checks-to-scf`.
     """
@@ -75,6 +80,7 @@ class ConvertRaggedToScf(RaggedPass):
     keys_of_a_count: int = 8
     counts: int = 0
     rows: int = 0
+    isa: str = "none"
 
     def run(self, op: ir.Operation) -> None:
         """Lower every function of a module."""
@@ -85,6 +91,7 @@ class ConvertRaggedToScf(RaggedPass):
             )
         if self.rows < 0:
             raise PassFailure(op, f"expected rows of at least 0, got {self.rows}")
+        require_isa(op, self.isa)
         expand_foreign(op)
         round_in_steps(op)
         if not _has_ragged(op):
@@ -124,6 +131,7 @@ def _lower_function(function: ir.Operation, options: ConvertRaggedToScf) -> None
         options.keys_of_a_count,
         options.counts,
         options.rows,
+        registers(options.isa),
     )
 
     def process(block: ir.Block, operations: list[ir.OpView] | None = None) -> None:

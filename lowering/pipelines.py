@@ -42,10 +42,15 @@ SHORT_ROW = 16
 each component in a loop before, than component by component (Zen 5: layer norms of 16 float32 take 0.28 of the time in
 components of 5 rows, 0.8 of 62, 1.35 of 20,000; with 32 they take 1.14 of 62). A single sum is so up to 8."""
 
-_SCF = Stage(
-    "scf",
-    f"convert-ragged-to-scf{{rows={SHORT_ROW}}},canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
-)
+
+def _scf(isa: str) -> Stage:
+    return Stage(
+        "scf",
+        f"convert-ragged-to-scf{{rows={SHORT_ROW} isa={isa}}},canonicalize,cse,convert-ragged-checks-to-scf,"
+        "protect-ragged-arguments,canonicalize,cse",
+    )
+
+
 _VECTORS = "inline-index-vectors,cse,merge-index-vectors,convert-ragged-selects-to-scf"
 _LINALG = f"{_VECTORS},func.func(convert-elementwise-to-linalg),define-integer-divisions,add-negated-terms"
 _DENSE = Stage("dense", f"{_LINALG},canonicalize,cse")
@@ -115,7 +120,7 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
             last=",ragged-overlap",
             fuse=f"{{rows={SHORT_ROW}}}",
         ),
-        _SCF,
+        _scf(isa),
         _DENSE,
         _BUFFER,
         _loops(isa, half, skew),

@@ -19,7 +19,7 @@ from ragged_dialect.ops.access import (
 )  # fmt: skip
 from ragged_dialect.ops.checks import AssertConformOp, AssertValidOp
 from ragged_dialect.ops.exchange import AllToAllStartOp
-from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp
+from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp, SortOp
 from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
@@ -29,7 +29,8 @@ from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
 from ragged_dialect.traits import int_attr, string_attr
 from ragged_dialect.types import shape_of
 
-constant("gives indices", OffsetsOp, StartsOp, LengthsOp, RowIdsOp, TotalOp, MaxLengthOp, GroupByOp, AllToAllStartOp)
+constant("gives indices", OffsetsOp, StartsOp, LengthsOp, RowIdsOp, TotalOp, MaxLengthOp, AllToAllStartOp)
+constant("gives integers", GroupByOp, SortOp)
 constant("is uninitialised", EmptyOp, "tensor.empty")
 constant("gives nothing", PrintOp, AssertValidOp, AssertConformOp)
 constant("gives indices", "tensor.dim")

@@ -1,4 +1,4 @@
-"""Ops that make structures of data: which elements belong together."""
+"""Ops that make structures of data, which elements belong together, or put elements in order."""
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q
@@ -62,6 +62,54 @@ class GroupByOp(MixedOp, name="group_by", traits=[Pure]):
         static = tensor_shape(self.res).shape[0]
         if static is not None:
             ask.equal(0, self.count, static)
+
+
+class SortOp(MixedOp, name="sort", traits=[Pure]):
+    """The keys of every segment in ascending order, where offsets say which belong together (a segmented sort). With a
+    third operand a segment has what stands there instead of keys: numbers in the order of their keys, and of equal keys
+    in their own. Numbers of places that ascend are so a stable sort.
+
+    ```mlir
+    %1 = ragged.sort %keys, %offsets : (tensor<?xi32>, tensor<?xi64>) -> tensor<?xi32>
+    %2 = ragged.sort %keys, %offsets, %numbers : (tensor<?xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
+    ```
+    """
+
+    is_mapped = False
+
+    res: Result[Tensor]
+
+    @property
+    def keys(self) -> ir.Value:
+        return self.operation.operands[0]
+
+    @property
+    def offsets(self) -> ir.Value:
+        return self.operation.operands[1]
+
+    @property
+    def numbers(self) -> list[ir.Value]:
+        """What segments have instead of keys: one vector or none."""
+        return list(self.operation.operands)[2:]
+
+    def verify_invariants(self) -> None:
+        given = len(self.operation.operands)
+        if given not in (2, 3):
+            raise LayoutError(f"expected keys, offsets and perhaps numbers, got {given} operands")
+        check_vector(self.keys, "keys")
+        check_vector(self.offsets, "offsets")
+        for vector in self.numbers:
+            check_vector(vector, "numbers")
+            if vector.type.element_type != self.keys.type.element_type:
+                raise LayoutError(f"expected numbers of {self.keys.type.element_type}, got {vector.type.element_type}")
+        last = (self.numbers or [self.keys])[0]
+        check_result(self, RaggedShape(Layout.dense(1), (tensor_shape(last).shape[0],)), last.type.element_type)
+
+    def checks(self, ask: Checker[Q]) -> None:
+        size = ask.extent(self.keys, 0)
+        ask.valid("offsets", 0, self.offsets, size)
+        for vector in self.numbers:
+            ask.equal(0, ask.extent(vector, 0), size)
 
 
 class ScatterAddOp(RaggedOp, name="scatter_add", traits=[Pure]):

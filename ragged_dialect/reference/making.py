@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 
@@ -189,6 +189,15 @@ def scatter_add(terms: Array, positions: Array, count: int) -> Array:
     for term, position in zip(terms.astype(wide), positions.tolist(), strict=True):
         sums[position] = COMBINERS["sum"](sums[position], term)
     return sums.astype(terms.dtype)
+
+
+def sort(keys: Array, offsets: Array, *numbers: Array) -> Array:
+    """`ragged.sort`: the keys of every segment in order, or numbers in that of their keys."""
+    done = (numbers[0] if numbers else keys).copy()
+    for low, high in pairwise(map(int, offsets)):
+        rows = list(zip(keys[low:high].tolist(), done[low:high].tolist(), strict=True))
+        done[low:high] = [row[1] for row in sorted(rows)]
+    return done
 
 
 def scan(x: Value, dim: int, kind: str, reverse: bool) -> Value:

@@ -121,6 +121,11 @@ def _group_by(program: Program, op: ir.Operation) -> Run:
     return lambda env, operands: [making.group_by(operands[0], int(operands[1]), *operands[2:])]
 
 
+@handler("ragged.sort")
+def _sort(program: Program, op: ir.Operation) -> Run:
+    return pure(making.sort)
+
+
 @handler("ragged.scatter_add")
 def _scatter_add(program: Program, op: ir.Operation) -> Run:
     return pure(lambda terms, positions, count: making.scatter_add(terms, positions, int(count)))

@@ -111,6 +111,8 @@ def _plain(items: Sequence[object]) -> tuple[np.ndarray, list[np.ndarray]] | Non
             return np.concatenate(arrays), lengths[1:]
     if not kinds or len(lengths) < 2 or not kinds <= set(_NUMBERS):
         return None
+    if kinds == {float}:  # NumPy looks at every element for its type otherwise, a third of the time
+        return np.fromiter(cast("list[float]", inside), np.float64, len(inside)), lengths[1:]
     values = np.asarray(inside)
     return (values, lengths[1:]) if values.dtype.kind in "bif" else None
 

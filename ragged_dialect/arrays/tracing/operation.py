@@ -85,16 +85,18 @@ class Operation(Function):
 
     def _build(self, arguments: Sequence[ArrayLike], parameters: Mapping[str, ArrayLike]) -> Compiled:
         present = [a is not None for a in arguments]
+        specs, given = [None if a is None else leaf_spec(a) for a in arguments], [a for a in arguments if a is not None]
+        is_recorded = requires_gradient(given)
 
         def body(tensors: list[Tensor]) -> Any:
             given = iter(tensors)
             for tensor in tensors:
                 tensor.trace.inside_operation = True
+                tensor.trace.has_derivatives = is_recorded
             return self._made([next(given) if there else None for there in present], parameters)
 
         parameters = {name: plain(value) for name, value in parameters.items()}
-        specs, given = [None if a is None else leaf_spec(a) for a in arguments], [a for a in arguments if a is not None]
-        if requires_gradient(given):
+        if is_recorded:
             from ragged_dialect.arrays.tracing.autograd import recorded  # start-up time
 
             return recorded(self.name, given, body)

@@ -99,6 +99,8 @@ class Trace:
     Arguments of the MLIR function: for every leaf its values or number, then for every nested axis
     that something has asked for its vectors and extents. `wanted` tells which, in order.
 
+    `has_derivatives` is False where nobody can ask for derivatives of what is traced.
+
     `reshaped` has the storage that a reshaped one is a view of, `inserted` the tensor, and the dim, that a
     value with one more dim of extent 1 was made of."""
 
@@ -111,6 +113,7 @@ class Trace:
         self.wanted: list[int | Origin] = []
         self.op = name
         self.inside_operation = False
+        self.has_derivatives = True
         self._structures: dict[Origin, NestedAxis] = {}
         self.tensors: list[Tensor] = []
         self.held: list[Tensor] = []

@@ -13,17 +13,32 @@ KEYS = {size: np.dtype(f"int{8 * size}") for size in (1, 2, 4, 8)}
 """Integers of as many bytes as elements, which have the order of these."""
 
 
-def key(value: ir.Value, dtype: DType) -> ir.Value:
-    """An integer in the order of elements: of floats the bits, those of negative ones turned round, where 0 has one
-    key and nan is the largest."""
+def key(value: ir.Value, dtype: DType, zeros: int = 1) -> ir.Value:
+    """An integer in the order of elements: of floats the bits, those of negative ones turned round, where nan is the
+    largest, and 0 has one key, or with two `zeros` -0.0 one of its own before it."""
     if kind(dtype) == "b":
         return convert(value, dtype, KEYS[1])
     if kind(dtype) != "f":
         return value
     whole = KEYS[dtype.itemsize]
-    bits = arith.bitcast(element_type(whole), value)
-    most = np.iinfo(whole).max
-    sign = arith.shrsi(bits, constant(whole, 8 * dtype.itemsize - 1))
-    ordered = arith.xori(bits, arith.andi(sign, constant(whole, most)))
-    ordered = select(compare("eq", value, constant(dtype, 0)), constant(whole, 0), ordered)
-    return select(compare("ne", value, value), constant(whole, most), ordered)
+    ordered = _turned(arith.bitcast(element_type(whole), value), whole)
+    if zeros == 1:
+        ordered = select(compare("eq", value, constant(dtype, 0)), constant(whole, 0), ordered)
+    return select(compare("ne", value, value), constant(whole, np.iinfo(whole).max), ordered)
+
+
+def element(made: ir.Value, dtype: DType) -> ir.Value:
+    """The element that has a key, where there are two zeros."""
+    if kind(dtype) == "b":
+        return convert(made, KEYS[1], dtype)
+    if kind(dtype) != "f":
+        return made
+    whole = KEYS[dtype.itemsize]
+    value = arith.bitcast(element_type(dtype), _turned(made, whole))
+    return select(compare("eq", made, constant(whole, np.iinfo(whole).max)), constant(dtype, np.nan), value)
+
+
+def _turned(bits: ir.Value, whole: DType) -> ir.Value:
+    """Bits of floats as integers in their order, and back: those of negative ones but for the sign turned round."""
+    sign = arith.shrsi(bits, constant(whole, 8 * whole.itemsize - 1))
+    return arith.xori(bits, arith.andi(sign, constant(whole, np.iinfo(whole).max)))

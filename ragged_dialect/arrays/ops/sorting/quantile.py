@@ -15,7 +15,7 @@ from ragged_dialect.arrays.ops.argmax import joined
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, where
 from ragged_dialect.arrays.ops.join import concat
 from ragged_dialect.arrays.ops.reduce import finish, reduce, source
-from ragged_dialect.arrays.ops.sorting.sort import sorting, taken
+from ragged_dialect.arrays.ops.sorting.sort import ordered as in_order
 from ragged_dialect.arrays.ops.statistics import count, float_dtype, wide
 from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, convert, select
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
@@ -97,7 +97,7 @@ def _interpolated(
     y, dim = joined(whole, dims)
     out = float_dtype(y.dtype)
     inner, gone, zero = wide(out), frozenset({dim}), constant(wide(out), 0)
-    ordered = taken(y, dim, sorting(y, dim, descending=False))
+    ordered = in_order(y, dim, descending=False)
     size = count(y, gone, INT64)
     is_empty = not size if isinstance(size, float) else UFUNCS["equal"](size, 0)
     last = max(size - 1, 0.0) if isinstance(size, float) else UFUNCS["subtract"](size, 1)

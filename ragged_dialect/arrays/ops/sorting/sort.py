@@ -9,9 +9,10 @@ from ragged_dialect.arrays.index.rows import component_starts, row_ids
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.sorting.digits import by_digits
 from ragged_dialect.arrays.ops.sorting.keys import KEYS, key
+from ragged_dialect.arrays.ops.sorting.merges import are_merged, by_merges, values_by_merges
 from ragged_dialect.arrays.ops.sorting.ranks import are_few, by_ranks
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import INT64, constant
+from ragged_dialect.arrays.tracing.elements import INT64, constant, kind
 from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -32,8 +33,7 @@ def sort(x: Tensor, *, axis: int = -1, descending: bool = False) -> Tensor:
     [[1.0, 2.0, 3.0], [], [4.0, 5.0]]
     """
     x = source(x)
-    dim = dim_of(x, axis)
-    return taken(x, dim, sorting(x, dim, descending))
+    return ordered(x, dim_of(x, axis), descending)
 
 
 @operation("argsort")
@@ -48,21 +48,38 @@ def argsort(x: Tensor, *, axis: int = -1, descending: bool = False) -> Tensor:
     return sorting(x, dim_of(x, axis), descending)
 
 
-def sorting(x: Tensor, dim: int, descending: bool) -> Tensor:
-    """The indices along a dim that sort its elements, int64: by ranks where components are short."""
+def ordered(x: Tensor, dim: int, descending: bool) -> Tensor:
+    """The elements along a dim in order: with their indices only where a derivative needs them."""
+    check_sorted(x, dim)
+    has_derivatives = x.trace.has_derivatives and kind(x.dtype) == "f"
+    if are_merged(x, dim) and not has_derivatives:
+        return values_by_merges(x, dim, descending)
+    return taken(x, dim, sorting(x, dim, descending))
+
+
+def check_sorted(x: Tensor, dim: int) -> None:
+    """LayoutError for a dim that has others below, whose elements have no order."""
     number, level = x.place(dim)
     axis = x.axes[number]
     ragged = isinstance(axis, NestedAxis) and level == len(axis.letters) - 1 and axis.letters[level] in RAGGED
     if not ragged and not isinstance(axis, PlainAxis):
         text = f'expected an innermost ragged dim, or a dense one of its own, got dim {dim} of layout "{x.layout}"'
         raise LayoutError(f"{x.trace.op}: {text}")
+
+
+def sorting(x: Tensor, dim: int, descending: bool) -> Tensor:
+    """The indices along a dim that sort its elements, int64: on a CPU by merges, else by ranks where components are
+    short and by digits where they are not, as among features."""
+    check_sorted(x, dim)
+    if are_merged(x, dim):
+        return by_merges(x, dim, descending)
     whole = KEYS[x.dtype.itemsize]
 
-    def ordered(given: list[ir.Value]) -> ir.Value:
+    def key_of(given: list[ir.Value]) -> ir.Value:
         made = key(given[0], x.dtype)
         return arith.xori(made, constant(whole, -1)) if descending else made
 
-    keys = mapped(x, [], whole, ordered)
+    keys = mapped(x, [], whole, key_of)
     few = are_few(keys, dim)
     if isinstance(few, bool):
         return by_ranks(keys, dim) if few else by_digits(keys, dim)

@@ -1,0 +1,87 @@
+"""The order of components, or of rows of a dense dim, on a CPU: `ragged.sort`, which merges vectors of keys."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import DYNAMIC, arith, ir
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.index.dims import flattened, restored
+from ragged_dialect.arrays.ops.sorting.keys import KEYS, element, key
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.elements import INT64, constant, convert
+from ragged_dialect.arrays.tracing.loops import mapped
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type, known
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.types import dense_type
+
+_PLACE = 32
+"""Bits of a place that a key is in front of: those of a component in memory that any machine has."""
+
+
+def are_merged(x: Tensor, dim: int) -> bool:
+    """Whether what is sorted with each other lies side by side, on a CPU."""
+    if x.trace.device != "cpu":
+        return False
+    if isinstance(x.axes[x.place(dim)[0]], NestedAxis):
+        return len(x.axes) == 1
+    return x.place(dim)[0] == len(x.axes) - 1 and list(x.storage.type.shape).count(DYNAMIC) < 2
+
+
+def by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
+    """The indices along a dim that sort its elements, int64; equal ones stay in order. Keys of up to 32 bits are in
+    front of their index, in one number."""
+    if x.dtype.itemsize > 4:
+        keys = mapped(x, [], INT64, lambda e: _turned(key(e[0], x.dtype), INT64, descending))
+        return _sorted(keys, dim, mapped(x, [], INT64, lambda _: build.to_i64(loop_index(dim))))
+    own = KEYS[x.dtype.itemsize]
+    front, mask = build.constant(build.i64(), _PLACE), build.constant(build.i64(), (1 << _PLACE) - 1)
+
+    def numbered(given: list[ir.Value]) -> ir.Value:
+        wide = convert(_turned(key(given[0], x.dtype), own, descending), own, INT64)
+        return arith.ori(arith.shli(wide, front), build.to_i64(loop_index(dim)))
+
+    made = _sorted(mapped(x, [], INT64, numbered), dim)
+    return mapped(made, [], INT64, lambda given: arith.andi(given[0], mask))
+
+
+def values_by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
+    """The elements along a dim in order, of which nobody asks where they are from: -0.0 comes before 0.0."""
+    own = KEYS[max(x.dtype.itemsize, 4)]
+    narrow = KEYS[x.dtype.itemsize]
+
+    def ordered(given: list[ir.Value]) -> ir.Value:
+        made = key(given[0], x.dtype, zeros=2)
+        return _turned(convert(made, narrow, own), own, descending)
+
+    def back(given: list[ir.Value]) -> ir.Value:
+        made = _turned(given[0], own, descending)
+        return element(convert(made, own, narrow), x.dtype)
+
+    return mapped(_sorted(mapped(x, [], own, ordered), dim), [], x.dtype, back)
+
+
+def _turned(made: ir.Value, dtype: DType, descending: bool) -> ir.Value:
+    return arith.xori(made, constant(dtype, -1)) if descending else made
+
+
+def _sorted(keys: Tensor, dim: int, *numbers: Tensor) -> Tensor:
+    """Keys in order, or numbers in that of their keys, along a dim."""
+    any_size = dense_type((None,), element_type(keys.dtype))
+    rows = [shapes.cast(flattened(one).storage, any_size) for one in (keys, *numbers)]
+    made = known(builders.sort(rows[0], _offsets(keys, dim), *rows[1:]))
+    if len(keys.axes) == 1:
+        return keys.trace.assembled(shapes.cast(made, keys.storage.type), keys.axes, keys.dtype)
+    whole = Tensor(keys.trace, made, keys.dtype, (PlainAxis(None),), storage=made)
+    return restored(whole, [list(range(len(keys.axes)))], keys.axes, expand=True)
+
+
+def _offsets(x: Tensor, dim: int) -> ir.Value:
+    """Where what is sorted with each other begins and ends."""
+    if isinstance(x.axes[0], NestedAxis) and len(x.axes) == 1:
+        return builders.offsets(x.value, dim)
+    *rows, extent = x.storage_sizes()
+    return vectors.generate(build.add(build.product(rows), 1), lambda row: build.mul(row, extent))
