@@ -11,7 +11,8 @@ GROUPS = 12
 """Operand groups a mixed op has: the most runs of equal types among its operands."""
 
 MIXED_OPS = {
-    "ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.group_by", "ragged.sort", "ragged.assert_valid",
+    "ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.group_by", "ragged.sort",
+    "ragged.assert_valid",
 }  # fmt: skip
 
 REGION_OPS = {

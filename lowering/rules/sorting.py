@@ -1,34 +1,21 @@
-"""The rule of `ragged.sort`: a merge sort of every segment, whose merges have registers where scalar ones have numbers.
-
-A register is sorted by a bitonic network, and two sorted registers become the lower and the upper half of their elements
-by a comparison with the one of them turned round, and a network in each half. A merge of two runs keeps the upper half,
-and reads a register of the run whose next element is less: there is no branch that depends on what is sorted.
-"""
+"""The rule of `ragged.sort`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
-
-from ragged_dialect._mlir import arith, ir, memref, vector
+from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow, shapes
-from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size, view_of
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall_bounds import inside_forall
+from ragged_dialect.lowering.merge_sort import MergeSort, Row
 from ragged_dialect.lowering.rules.making import dense_parts
-from ragged_dialect.lowering.vector.emit import first_lanes, lanes_type, splat, store_lanes
+from ragged_dialect.lowering.vector.emit import first_lanes, store_lanes
 from ragged_dialect.ops.grouping import SortOp
 
 _REGISTER = 64
 """Bytes of the vectors of keys that are merged, on every processor: of shorter registers several are in flight (with
 AVX2 lists of 250 int32 take 0.8 of the time of one, with SSE2 0.6). Pairs have no room for that (2.5 times as long)."""
-
-Row = list[ir.Value]
-"""Some elements side by side, a register or a number: those of the keys, and then those of the numbers, if any."""
 
 
 def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
@@ -45,7 +32,7 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
         lanes = (ctx.registers.bytes if view.numbers else _REGISTER) // byte_size(element)
     total = build.mul(build.add(build.add(arith.divui(size, build.value(lanes)), count), 1), lanes)
     sources = [buffer_of(x) for x in columns]
-    sort = _MergeSort(sources, [room([build.mul(total, 2)], element) for _ in columns], element, lanes)
+    sort = MergeSort(sources, [room([build.mul(total, 2)], element) for _ in columns], element, lanes)
     out = room([size], element)
     with inside_forall(count) as (_, segment):
         first = shapes.load(offsets, segment)
@@ -58,7 +45,7 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
             write(sort.ordered(sort.taken(first, length)), first, length)
 
         def two() -> None:
-            behind, left = _sum(first, lanes), build.value(build.sub(length, lanes))
+            behind, left = build.add(first, lanes), build.value(build.sub(length, lanes))
             rows = sort.halves(sort.ordered(sort.load_whole(first)), sort.ordered(sort.taken(behind, left)))
             write(rows[0], first, length)
             write(rows[1], behind, left)
@@ -68,7 +55,7 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
             made = sort.sorted(first, length, start, build.value(build.add(start, total)))
 
             def put(i: ir.Value, _: list[ir.Value]) -> None:
-                memref.store(memref.load(sort.places[-1], [_sum(made, i)]), out, [_sum(first, i)])
+                memref.store(memref.load(sort.places[-1], [build.add(made, i)]), out, [build.add(first, i)])
 
             flow.for_loop(length, [], put)
 
@@ -83,239 +70,6 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
     if made.type.element_type != op.results[0].type.element_type:
         made = arith.index_cast(ir.RankedTensorType.get(made.type.shape, build.index_type()), made)
     ctx.bind(op.results[0], dense_parts(ctx, shapes.cast(made, op.results[0].type)))
-
-
-def _sum(a: Mixed, b: Mixed) -> ir.Value:
-    return build.value(build.add(a, b))
-
-
-@dataclass(frozen=True)
-class _MergeSort:
-    """A sort of integers of a type, by buffers of keys and perhaps of numbers, with so many lanes in a register."""
-
-    sources: list[ir.Value]
-    places: list[ir.Value]
-    element: ir.Type
-    lanes: int
-
-    def sorted(self, first: ir.Value, length: ir.Value, start: ir.Value, other: ir.Value) -> ir.Value:
-        """Sort what is in the sources, in the buffers from one place on and from another one on; where it is then. The
-        last register has the largest numbers behind the last element, which stay there."""
-        end = build.value(build.mul(build.ceildiv(length, self.lanes), self.lanes))
-
-        def block(at: ir.Value, _: list[ir.Value]) -> None:
-            row = self.taken(_sum(first, at), build.value(build.sub(length, at)))
-            self._store(self.ordered(row), _sum(start, at))
-
-        flow.strided(0, self.lanes, end, [], block)
-
-        def merged(state: list[ir.Value]) -> list[ir.Value]:
-            run, source, target = state
-            pair = build.value(build.mul(run, 2))
-
-            def merge(low: ir.Value, _: list[ir.Value]) -> None:
-                middle, high = (build.value(build.minimum(_sum(low, x), end)) for x in (run, pair))
-                self._merge(source, target, low, middle, high)
-
-            flow.strided(0, pair, end, [], merge)
-            return [pair, target, source]
-
-        state = [build.value(self.lanes), start, other]
-        return flow.repeat(state, lambda state: build.less(state[0], end), merged)[1]
-
-    def _merge(self, source: ir.Value, target: ir.Value, low: ir.Value, middle: ir.Value, high: ir.Value) -> None:
-        """Two runs that follow each other into one, or a single one as it is."""
-
-        def copy(at: ir.Value, _: list[ir.Value]) -> None:
-            self._store(self.load(_sum(source, at)), _sum(target, at))
-
-        def alone() -> None:
-            flow.strided(low, self.lanes, high, [], copy)
-
-        def both() -> None:
-            """From both ends at once: neither waits for the other one. They meet in the middle."""
-            ends = [_Front(self, source, low, middle, high), _Back(self, source, low, middle, high)]
-            half = build.ceildiv(build.value(build.sub(high, low)), 2)
-            steps = build.ceildiv(half, self.lanes)
-
-            def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-                size, following = len(state) // 2, list[ir.Value]()
-                further = build.mul(number, self.lanes)
-                for end, own in zip(ends, (state[:size], state[size:]), strict=True):
-                    done, rest = end.step(own)
-                    self._store(done, _sum(target, end.place(further)))
-                    following += rest
-                return following
-
-            flow.for_loop(steps, [*ends[0].begin(), *ends[1].begin()], step)
-
-        flow.choose(build.less(middle, high), both, alone, [])
-
-    # Registers ---------------------------------------------------------------------------------------
-
-    def taken(self, at: ir.Value, left: ir.Value) -> Row:
-        """A register of the sources, of which so much is left."""
-        if self.lanes == 1:
-            return [memref.load(source, [at]) for source in self.sources]
-        most = build.constant(self.element, np.iinfo(f"int{8 * byte_size(self.element)}").max)
-        type_ = lanes_type(self.lanes, self.element)
-
-        def some() -> Row:
-            mask, rest = first_lanes(left, self.lanes), splat(most, self.lanes)
-            return [vector.maskedload(type_, source, [at], mask, rest) for source in self.sources]
-
-        return flow.choose(
-            build.at_least(left, self.lanes), lambda: self.load_whole(at), some, [type_] * len(self.sources)
-        )
-
-    def load_whole(self, at: ir.Value) -> Row:
-        """A register of the sources."""
-        return [vector.load(lanes_type(self.lanes, self.element), source, [at]) for source in self.sources]
-
-    def load(self, at: ir.Value) -> Row:
-        if self.lanes == 1:
-            return [memref.load(place, [at]) for place in self.places]
-        return [vector.load(lanes_type(self.lanes, self.element), place, [at]) for place in self.places]
-
-    def _store(self, row: Row, at: ir.Value) -> None:
-        for value, place in zip(row, self.places, strict=True):
-            if self.lanes == 1:
-                memref.store(value, place, [at])
-            else:
-                vector.store(value, place, [at])
-
-    def head(self, at: ir.Value) -> Row:
-        return [memref.load(place, [at]) for place in self.places]
-
-    def ordered(self, row: Row) -> Row:
-        """The elements of a register in order: sorted pairs, then fours, … of which every other one is turned round."""
-        size = 2
-        while size <= self.lanes:
-            distance = size // 2
-            while distance:
-                row = self._exchanged(row, distance, lambda lane, size=size: bool(lane & size))
-                distance //= 2
-            size *= 2
-        return row
-
-    def halves(self, one: Row, two: Row) -> tuple[Row, Row]:
-        """The lower and the upper half of the elements of two registers, each of which is in order."""
-        if self.lanes == 1:
-            return _sorted(one, two)
-        turned = [_shuffled(x, x, lambda lane: self.lanes - 1 - lane) for x in two]
-        made: list[Row] = []
-        for half in _sorted(one, turned):
-            distance, row = self.lanes // 2, half
-            while distance:
-                row = self._exchanged(row, distance, lambda _: False)
-                distance //= 2
-            made.append(row)
-        return made[0], made[1]
-
-    def _exchanged(self, row: Row, distance: int, falls: Callable[[int], bool]) -> Row:
-        """Elements that are so far apart in order, or where they fall in the other one."""
-        other = [_shuffled(x, x, lambda lane: lane ^ distance) for x in row]
-        less, more = _sorted(row, other)
-
-        def lane_of(lane: int) -> int:
-            is_first = not lane & distance
-            return lane if is_first != falls(lane) else self.lanes + lane
-
-        return [_shuffled(a, b, lane_of) for a, b in zip(less, more, strict=True)]
-
-
-@dataclass(frozen=True)
-class _End:
-    """One end of a merge of two runs, from `low` to `middle` and from there to `high`. Its state is the next register
-    of each, and what is to be merged: what was left of the last merge, and a register."""
-
-    sort: _MergeSort
-    source: ir.Value
-    low: ir.Value
-    middle: ir.Value
-    high: ir.Value
-
-    def _rows(self, one: Mixed, two: Mixed) -> Row:
-        return [*self.sort.load(_sum(self.source, one)), *self.sort.load(_sum(self.source, two))]
-
-    def _moved(self, state: list[ir.Value], from_one: ir.Value, within: Mixed, by: int, rest: Row) -> list[ir.Value]:
-        one, two = state[:2]
-        chosen, within = arith.select(from_one, one, two), build.value(within)
-        further = build.value(build.add(chosen, by))
-        limited = build.minimum(chosen, within) if by > 0 else build.maximum(chosen, within)
-        row = self.sort.load(_sum(self.source, limited))
-        return [arith.select(from_one, further, one), arith.select(from_one, two, further), *rest, *row]
-
-
-class _Front(_End):
-    """The lower end."""
-
-    def place(self, further: Mixed) -> Mixed:
-        """Where a step puts what is in order."""
-        return build.add(self.low, further)
-
-    def begin(self) -> list[ir.Value]:
-        """The state before the first step."""
-        lanes = self.sort.lanes
-        return [_sum(self.low, lanes), _sum(self.middle, lanes), *self._rows(self.low, self.middle)]
-
-    def step(self, state: list[ir.Value]) -> tuple[Row, list[ir.Value]]:
-        """The lower half of two registers, and what is left with the register that begins with less."""
-        width, lanes = len(self.sort.places), self.sort.lanes
-        one, two, *rows = state
-        less, more = self.sort.halves(rows[:width], rows[width:])
-        last = build.sub(self.high, lanes)
-        heads = [self.sort.head(_sum(self.source, build.minimum(x, last))) for x in (one, two)]
-        is_less = arith.ori(build.at_least(two, self.high), _is_ordered(*heads))
-        return less, self._moved(state, arith.andi(build.less(one, self.middle), is_less), last, lanes, more)
-
-
-class _Back(_End):
-    """The upper end."""
-
-    def place(self, further: Mixed) -> Mixed:
-        """Where a step puts what is in order."""
-        return build.sub(build.sub(self.high, self.sort.lanes), further)
-
-    def begin(self) -> list[ir.Value]:
-        """The state before the first step."""
-        lanes = self.sort.lanes
-        last = [build.sub(x, lanes) for x in (self.middle, self.high)]
-        return [*(build.value(build.sub(x, lanes)) for x in last), *self._rows(*last)]
-
-    def step(self, state: list[ir.Value]) -> tuple[Row, list[ir.Value]]:
-        """The upper half of two registers, and what is left with the register that ends with more."""
-        width, lanes = len(self.sort.places), self.sort.lanes
-        one, two, *rows = state
-        less, more = self.sort.halves(rows[:width], rows[width:])
-        tails = [
-            self.sort.head(_sum(self.source, build.add(build.maximum(x, self.low), lanes - 1))) for x in (two, one)
-        ]
-        is_more = arith.ori(build.less(two, self.middle), _is_ordered(*tails))
-        return more, self._moved(state, arith.andi(build.at_least(one, self.low), is_more), self.low, -lanes, less)
-
-
-def _shuffled(a: ir.Value, b: ir.Value, lane_of: Callable[[int], int]) -> ir.Value:
-    """A register of lanes of two."""
-    return vector.shuffle(a, b, [lane_of(lane) for lane in range(a.type.shape[0])])
-
-
-def _is_ordered(one: Row, two: Row) -> ir.Value:
-    """Where elements are not above others, the first column first."""
-    if len(one) == 1:
-        return arith.cmpi(arith.CmpIPredicate.sle, one[0], two[0])
-    below = arith.cmpi(arith.CmpIPredicate.slt, one[0], two[0])
-    tied = arith.cmpi(arith.CmpIPredicate.eq, one[0], two[0])
-    return arith.ori(below, arith.andi(tied, arith.cmpi(arith.CmpIPredicate.sle, one[1], two[1])))
-
-
-def _sorted(one: Row, two: Row) -> tuple[Row, Row]:
-    """The lower ones and the upper ones of pairs of elements."""
-    if len(one) == 1:
-        return [arith.minsi(one[0], two[0])], [arith.maxsi(one[0], two[0])]
-    ordered = _is_ordered(one, two)
-    pairs = list(zip(one, two, strict=True))
-    return [arith.select(ordered, a, b) for a, b in pairs], [arith.select(ordered, b, a) for a, b in pairs]
 
 
 RULES = {"ragged.sort": lower_sort}

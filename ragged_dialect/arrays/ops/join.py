@@ -12,7 +12,14 @@ from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, int
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
-from ragged_dialect.arrays.index.rows import as_index, component_lengths, component_starts, ragged_level, window, with_axis
+from ragged_dialect.arrays.index.rows import (
+    as_index,
+    component_lengths,
+    component_starts,
+    ragged_level,
+    window,
+    with_axis,
+)
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir
 from ragged_dialect.arrays.core.spec import DType
@@ -28,7 +26,8 @@ def are_merged(x: Tensor, dim: int) -> bool:
         return False
     if isinstance(x.axes[x.place(dim)[0]], NestedAxis):
         return len(x.axes) == 1
-    return x.place(dim)[0] == len(x.axes) - 1 and list(x.storage.type.shape).count(DYNAMIC) < 2
+    extents = list(x.storage.type.shape)
+    return x.place(dim)[0] == len(extents) - 1 and extents.count(DYNAMIC) < 2 and 0 not in extents
 
 
 def by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:

@@ -26,8 +26,8 @@ from ragged_dialect.layout import RAGGED
 @operation("sort")
 def sort(x: Tensor, *, axis: int = -1, descending: bool = False) -> Tensor:
     """The elements along an innermost ragged dim or a dense one in ascending order, every component by itself. Equal
-    ones stay in order; nan is larger than all, as in `np.sort`. The values have a gradient, which goes where they are
-    from. LayoutError for a dim above a ragged one.
+    ones stay in order, but -0.0 may be put before 0.0; nan is larger than all, as in `np.sort`. The values have a
+    gradient, which goes where they are from. LayoutError for a dim above a ragged one.
 
     >>> rg.sort(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), axis=1).tolist()
     [[1.0, 2.0, 3.0], [], [4.0, 5.0]]

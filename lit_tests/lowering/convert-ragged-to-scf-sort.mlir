@@ -1,0 +1,62 @@
+// RUN: ragged-opt %s --convert-ragged-to-scf="isa=avx512" --canonicalize --cse | FileCheck %s
+// RUN: ragged-opt %s --convert-ragged-to-scf --canonicalize --cse | FileCheck %s --check-prefix=SCALAR
+
+// A segment of one register is sorted there, and written with a mask; one of two is merged there. Others are registers in
+// order at first, and then runs of twice as many each time, merged from both ends at once.
+
+// CHECK-LABEL: func.func @f
+// CHECK-SAME: (%[[KEYS:.*]]: tensor<?xi32>, %[[OFFSETS:.*]]: tensor<?xi64>)
+// CHECK: %[[FROM:.*]] = bufferization.to_buffer %[[KEYS]] read_only
+// CHECK: %[[ROOM:.*]] = memref.alloc
+// CHECK: %[[OUT:.*]] = memref.alloc(%{{.*}}) : memref<?xi32>
+// CHECK: scf.forall (%[[SEGMENT:.*]]) in
+// CHECK: %[[LENGTH:.*]] = arith.subi
+// CHECK: %[[ONE:.*]] = arith.cmpi sle, %[[LENGTH]], %c16
+// CHECK: scf.if %[[ONE]] {
+// CHECK: vector.maskedload %[[FROM]]
+// CHECK: %[[NEXT:.*]] = vector.shuffle %[[V:.*]], %{{.*}} [1, 0, 3, 2,
+// CHECK: %[[LESS:.*]] = arith.minsi %[[V]], %[[NEXT]]
+// CHECK: %[[MORE:.*]] = arith.maxsi %[[V]], %[[NEXT]]
+// CHECK: vector.shuffle %[[LESS]], %[[MORE]] [0, 17, 18, 3,
+// CHECK: vector.maskedstore %[[OUT]]
+// CHECK: } else {
+// CHECK: arith.cmpi sle, %[[LENGTH]], %c32
+// CHECK: vector.maskedstore %[[OUT]]
+// CHECK: vector.maskedstore %[[OUT]]
+// CHECK: } else {
+// CHECK: vector.store %{{.*}}, %[[ROOM]]
+// CHECK: scf.while
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (index, index, vector<16xi32>, vector<16xi32>, index, index, vector<16xi32>, vector<16xi32>)
+// CHECK: vector.shuffle %{{.*}} [15, 14, 13,
+// CHECK: vector.store %{{.*}}, %[[ROOM]]
+// CHECK: vector.store %{{.*}}, %[[ROOM]]
+// CHECK: memref.store %{{.*}}, %[[OUT]]
+// CHECK: %[[DONE:.*]] = bufferization.to_tensor %[[OUT]]
+// CHECK: return %[[DONE]]
+
+// Without vectors a register is a number.
+
+// SCALAR-LABEL: func.func @f
+// SCALAR-NOT: vector
+// SCALAR: -> (index, index, i32, i32, index, index, i32, i32)
+// SCALAR: arith.minsi
+// SCALAR: arith.maxsi
+func.func @f(%keys: tensor<?xi32>, %offsets: tensor<?xi64>) -> tensor<?xi32> {
+  %0 = ragged.sort %keys, %offsets : (tensor<?xi32>, tensor<?xi64>) -> tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+
+// Pairs are compared by keys, and by numbers where these are equal.
+
+// CHECK-LABEL: func.func @pairs
+// CHECK: arith.cmpi slt, %[[A:.*]], %[[B:.*]] : vector<8xi64>
+// CHECK: arith.cmpi eq, %[[A]], %[[B]] : vector<8xi64>
+// CHECK: arith.cmpi sle, %[[C:.*]], %[[D:.*]] : vector<8xi64>
+// CHECK: arith.select %{{.*}}, %[[A]], %[[B]]
+// CHECK: arith.select %{{.*}}, %[[C]], %[[D]]
+func.func @pairs(%keys: tensor<?xi64>, %offsets: tensor<?xi64>, %numbers: tensor<?xi64>) -> tensor<?xi64> {
+  %0 = ragged.sort %keys, %offsets, %numbers : (tensor<?xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
+  return %0 : tensor<?xi64>
+}

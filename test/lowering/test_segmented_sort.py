@@ -1,0 +1,130 @@
+"""`ragged.sort` against NumPy's sorts of each segment, on every target and kind of processor."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from support.cpu_features import mask
+from support.targets import Compile
+
+import ragged_dialect as rg
+from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.reference.interpreter import run
+
+KEYS = """func.func @f(%keys: tensor<?xKIND>, %offsets: tensor<?xi64>) -> tensor<?xKIND> {
+  %0 = ragged.sort %keys, %offsets : (tensor<?xKIND>, tensor<?xi64>) -> tensor<?xKIND>
+  return %0 : tensor<?xKIND>
+}"""
+
+NUMBERS = """func.func @f(%keys: tensor<?xKIND>, %offsets: tensor<?xi64>, %numbers: tensor<?xKIND>) -> tensor<?xKIND> {
+  %0 = ragged.sort %keys, %offsets, %numbers : (tensor<?xKIND>, tensor<?xi64>, tensor<?xKIND>) -> tensor<?xKIND>
+  return %0 : tensor<?xKIND>
+}"""
+
+LENGTHS = (
+    (), (0,), (1,), (0, 3, 0), (15, 16, 17, 31, 32, 33), (7, 8, 9, 4, 5), (64, 65, 127, 129, 1), (1000, 2, 300),
+)  # fmt: skip
+"""Around one register, two, and runs of those."""
+
+
+def keys_of(kind: str, size: int, dtype: str) -> np.ndarray:
+    """Keys all over the type, with its ends; a few, each often; in order, and from the last one on."""
+    ends = np.iinfo(dtype)
+    rng = np.random.default_rng(size)
+    if kind == "few":
+        return rng.integers(-2, 2, size).astype(dtype)
+    made = rng.integers(ends.min, ends.max, size, dtype, endpoint=True)
+    made[::5], made[1::7] = ends.max, ends.min
+    return made if kind == "all" else np.sort(made) if kind == "ascending" else np.sort(made)[::-1].copy()
+
+
+def segments(lengths: tuple[int, ...]) -> tuple[np.ndarray, list[slice]]:
+    offsets = np.cumsum([0, *lengths])
+    return offsets, [slice(low, high) for low, high in pairwise(offsets.tolist())]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", ["all", "few", "ascending", "descending"])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_keys(compile: Compile, lengths: tuple[int, ...], dtype: str, kind: str) -> None:
+    offsets, parts = segments(lengths)
+    keys = keys_of(kind, sum(lengths), dtype)
+    text = KEYS.replace("KIND", dtype.replace("nt", ""))
+    got = compile(text)(keys, offsets)
+    for part in parts:
+        np.testing.assert_array_equal(got[part], np.sort(keys[part]))
+    (expected,) = run(text, "f", [keys, offsets])
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", ["all", "few", "descending"])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_numbers_by_their_keys(compile: Compile, lengths: tuple[int, ...], dtype: str, kind: str) -> None:
+    """Of equal keys the lower number is first; as places they make a stable sort."""
+    offsets, parts = segments(lengths)
+    keys = keys_of(kind, sum(lengths), dtype)
+    places = np.arange(len(keys)).astype(dtype)
+    text = NUMBERS.replace("KIND", dtype.replace("nt", ""))
+    got = compile(text)(keys, offsets, places)
+    for part in parts:
+        np.testing.assert_array_equal(got[part] - part.start, np.argsort(keys[part], kind="stable"))
+    numbers = keys_of("few", len(keys), dtype)
+    found = compile(text)(keys, offsets, numbers)
+    for part in parts:
+        np.testing.assert_array_equal(found[part], numbers[part][np.lexsort((numbers[part], keys[part]))])
+    np.testing.assert_array_equal(found, run(text, "f", [keys, offsets, numbers])[0])
+
+
+def test_what_does_not_fit(compile: Compile) -> None:
+    keys = np.arange(5)
+    for offsets in ([0, 3], [1, 5], [0, 4, 3, 5], [0, 9, 5]):
+        with pytest.raises(RuntimeCheckError, match=r"^ragged.sort: level 0"):
+            compile(KEYS.replace("KIND", "i64"))(keys, np.array(offsets))
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.sort: level 0: expected extent 5, got 4$"):
+        compile(NUMBERS.replace("KIND", "i64"))(keys, np.array([0, 5]), keys[1:])
+
+
+VALUES = (-0.0, 0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, -np.nan, 5e-324, -3.0)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int64", "bool"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_arrays(level: str, dtype: str, descending: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements in order are those that their indices find, in programs, where these are asked for, and outside."""
+    mask(level, monkeypatch)
+    lengths = [0, 1, 9, 40, 16, 300, 0, 33]
+    rng = np.random.default_rng(3)
+    made = rng.choice(VALUES if "float" in dtype else (-3, 0, 1, 5, 127, -128), sum(lengths))
+    x = rg.from_lengths(made > 0 if dtype == "bool" else made, lengths).astype(dtype)
+    places = rg.jit(lambda x: rg.argsort(x, axis=1, descending=descending))(x)
+    whole = rg.jit(lambda x: rg.sort(x, axis=1, descending=descending))(x)
+    alone = rg.sort(x, axis=1, descending=descending)
+    for own, at, one, other in zip(x.tolist(), places.tolist(), whole.tolist(), alone.tolist(), strict=True):
+        assert sorted(at) == list(range(len(own)))
+        np.testing.assert_array_equal(one, [own[k] for k in at])
+        np.testing.assert_array_equal(one, other)
+        order = np.array(one, np.float64)[::-1] if descending else np.array(one, np.float64)
+        np.testing.assert_array_equal(order, np.sort(np.array(own, np.float64)))
+        tied = [(a, b) for a, b in pairwise(at) if own[a] == own[b]]
+        assert all(a < b for a, b in tied)
+
+
+def test_signs_of_zero_stay() -> None:
+    """Alone no sign is lost; nobody can tell which of two zeros is first."""
+    x = rg.from_lengths(np.array([0.0, -0.0, 0.0, -1.0, -0.0]), [5])
+    assert np.signbit(rg.sort(x, axis=1).values).tolist() == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize("shape", [(3, 20), (0, 20), (3, 0), (1, 1), (40,), (2, 3, 50)])
+def test_dense_dims(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal((5, *shape)).astype(np.float32)
+    y = rg.from_lengths(x, [2, 0, 3])
+    np.testing.assert_array_equal(rg.sort(y, axis=-1).values, np.sort(x, axis=-1))
+    np.testing.assert_array_equal(rg.argsort(y, axis=-1).values, np.argsort(x, axis=-1, kind="stable"))
