@@ -31,6 +31,9 @@ _OFTEN = 1 << 22
 """Rows that NumPy copies of others, piece by piece, before these have a program: that took 8 ms by then (2 ns a row). A
 program is loaded from the disk cache in 3 ms, or compiled in 70."""
 
+_TIMES = 8
+"""How much longer NumPy takes where there are levels below windows, as it looks for every element."""
+
 _copied_rows: dict[object, int] = {}
 """How many NumPy has copied, by what a program is compiled for."""
 
@@ -317,13 +320,14 @@ class RaggedArray(Value, ArrayMethods):
 def _is_long_copy(x: RaggedArray) -> bool:
     """Whether a compiled copy of what is inside windows, by all threads, is worth its program."""
     axis, rest = x.first, x.axes[1:]
-    if axis is None or not axis.letters.endswith("w") or axis.letters.count("w") > 1 or any(rest):
+    if axis is None or any(rest) or x.device != "cpu" or x.requires_grad or "t" in axis.letters:
         return False
-    if x.device != "cpu" or x.requires_grad:
+    rows = axis.shown
+    if rows is None:
         return False
-    row, rows = x.buffer.shape[1:], axis.total(len(axis.letters) - 1)
-    kind, size = (x.layout, x.dtype, row), x.dtype.itemsize * math.prod(row) * rows
-    _copied_rows[kind] = _copied_rows.get(kind, 0) + min(rows, size)
+    row, times = x.buffer.shape[1:], 1 if axis.letters.endswith("w") else _TIMES
+    kind, size = (x.layout, x.dtype, row), x.dtype.itemsize * math.prod(row) * rows * times
+    _copied_rows[kind] = _copied_rows.get(kind, 0) + min(rows * times, size)
     return size >= _LONG_COPY or _copied_rows[kind] > _OFTEN
 
 

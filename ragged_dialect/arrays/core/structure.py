@@ -168,6 +168,24 @@ class Structure:
         last = max(level for level, letter in enumerate(axis.letters) if letter in RAGGED)
         return int(axis.vectors[axis.places[last]][-1]) * math.prod(extent or 0 for extent in axis.extents[last + 1 :])
 
+    @property
+    def shown(self) -> int | None:
+        """How many elements windows show, without a look at each; None for windows of several levels, or of none."""
+        if self.letters.count("w") != 1:
+            return None
+        level = self.letters.index("w")
+        lengths = self.lengths(level)
+        low = self.starts(level) * (lengths > 0)  # where nothing begins is nobody's business
+        high = low + lengths
+        for below in range(level + 1, len(self.letters)):
+            if self.letters[below] == "r":
+                offsets = self.vectors[self.places[below]]
+                low, high = offsets[low], offsets[high]
+            else:
+                extent = self.extents[below] or 0
+                low, high = low * extent, high * extent
+        return int((high - low).sum())
+
     def compaction(self) -> tuple[Structure, Array]:
         """The same lengths with windows made contiguous, and the positions of its elements in the storage."""
         arange = namespace(self.vectors[0]).arange
