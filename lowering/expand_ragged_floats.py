@@ -66,16 +66,23 @@ class ExpandRaggedFloats(RaggedPass):
             raise PassFailure(op, f"expected half to be one of {', '.join(HALVES)}, got {self.half}")
         soft = self.half == "soft" or (self.half == "auto" and not has_halves())
         ops = ops_in(op)
-        types = {value.type for inner in ops for value in _values(inner)}
+        elements = {element_of(type_) for type_ in {value.type for inner in ops for value in _values(inner)}}
         named = BFLOAT_ROUNDING in functions_of(op)
-        if not named and any(isinstance(element_of(type_), ir.BF16Type) for type_ in types):
+        if not named and any(isinstance(element, ir.BF16Type) for element in elements):
             op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT, source_name=BFLOAT_ROUNDING))
+        if any(map(_is_wide, elements)):
+            for inner in ops:
+                lack = _lack(inner)
+                if lack is not None:
+                    raise PassFailure(inner, lack)
         for inner in ops:
-            lack = _lack(inner)
-            if lack is not None:
-                raise PassFailure(inner, lack)
             if inner.name in ("arith.extf", "arith.truncf"):
                 _rewrite(inner, soft)
+
+
+def _is_wide(element: ir.Type) -> bool:
+    """Whether processors lack something for an element's type."""
+    return (isinstance(element, ir.IntegerType) and element.width > 64) or str(element) == "f128"
 
 
 def _lack(op: ir.Operation) -> str | None:

@@ -247,10 +247,7 @@ def median(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> Arra
 
 def quantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
     """The q-quantile; of several `q` those of each along a new dim 0."""
-    numbers = storage.take(q)
-    if numbers.ndim > 1:
-        raise ArgumentError(f"np.quantile: expected a number or a vector for q, got rank {numbers.ndim}")
-    return quantiles.quantile(a, numbers.tolist(), axis=axis, keepdims=keepdims)
+    return quantiles.quantile(a, quantiles.listed("np.quantile", q), axis=axis, keepdims=keepdims)
 
 
 def percentile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:

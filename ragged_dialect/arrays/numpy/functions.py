@@ -56,7 +56,7 @@ INSTEAD = {
     **dict.fromkeys(("nonzero", "argwhere", "flatnonzero", "extract", "compress"), _CHOSEN),
     **dict.fromkeys(("hstack", "vstack", "dstack", "column_stack", "tile", "append", "insert", "block"), _JOINED),
     **dict.fromkeys(("array2string", "array_repr", "array_str"), _SHOWN),
-    **dict.fromkeys(("nanmedian", "nanquantile", "nanargmax", "nanargmin"), _FILLED),
+    **dict.fromkeys(("nanargmax", "nanargmin"), _FILLED),
 }
 """What does the work of functions that ragged arrays do not have."""
 

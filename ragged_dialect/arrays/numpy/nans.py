@@ -6,8 +6,10 @@ import math
 
 import ml_dtypes
 
+from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import AxisArgument
+from ragged_dialect.arrays.ops.sorting import quantile as quantiles
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 
@@ -78,6 +80,21 @@ def _extreme(a: Tensor, name: str, least: float, axis: AxisArgument, keepdims: b
         return OPERATIONS[name](a, axis=axis, keepdims=keepdims)
     found = OPERATIONS[name](_without_nan(a, least), axis=axis, keepdims=keepdims)
     return OPERATIONS["where"](OPERATIONS["equal"](_numbers_in(a, axis, keepdims), 0), math.nan, found)
+
+
+def nanmedian(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """Medians without nan; nan where nothing else is."""
+    return quantiles.median_of_numbers(a, axis=axis, keepdims=keepdims)
+
+
+def nanquantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """Quantiles without nan; nan where nothing else is. Of several `q` those of each along a new dim 0."""
+    return quantiles.quantiles(a, quantiles.listed("np.nanquantile", q), axis, keepdims, numbers=True)
+
+
+def nanpercentile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+    """As `nanquantile`, in percent."""
+    return nanquantile(a, storage.take(q) / 100, axis, keepdims)
 
 
 def nan_to_num(

@@ -8,6 +8,7 @@ from math import nan
 import numpy as np
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.spec import FLOAT
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
@@ -37,14 +38,27 @@ def quantile(x: ArrayLike, q: float | Sequence[float], *, axis: ArrayLike = None
     >>> rg.quantile(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), 0.25, axis=1)
     array([1.5 ,  nan, 4.25])
     """
+    return quantiles(x, q, axis, keepdims, numbers=False)
+
+
+def quantiles(x: ArrayLike, q: float | Sequence[float], axis: ArrayLike, keepdims: bool, *, numbers: bool) -> ArrayLike:
+    """See `quantile`; with `numbers` of the elements that are some, nan where there are none."""
     several = isinstance(q, Sequence) or (isinstance(q, np.ndarray) and q.ndim == 1)
     given: ArrayLike = q if several else [q.item() if isinstance(q, np.ndarray) and q.ndim == 0 else q]
     qs = [_checked(one) for one in given]
     if len(qs) <= _AT_ONCE:
-        return _quantiles(x, *qs, axis=axis, keepdims=keepdims, several=several)
+        return _quantiles(x, *qs, axis=axis, keepdims=keepdims, several=several, numbers=numbers)
     parts = [qs[k : k + _AT_ONCE] for k in range(0, len(qs), _AT_ONCE)]
-    made = [_quantiles(x, *part, axis=axis, keepdims=keepdims, several=True) for part in parts]
+    made = [_quantiles(x, *part, axis=axis, keepdims=keepdims, several=True, numbers=numbers) for part in parts]
     return concat(made, axis=0)
+
+
+def listed(op: str, q: ArrayLike) -> ArrayLike:
+    """A number or a list of numbers, of what NumPy's functions take. ArgumentError for an array of a higher rank."""
+    numbers = storage.take(q)
+    if numbers.ndim > 1:
+        raise ArgumentError(f"{op}: expected a number or a vector for q, got rank {numbers.ndim}")
+    return numbers.tolist()
 
 
 def _checked(q: ArrayLike) -> float:
@@ -56,13 +70,13 @@ def _checked(q: ArrayLike) -> float:
 
 
 @operation("quantile")
-def _quantiles(x: Tensor, *qs: Tensor, axis: AxisArgument, keepdims: bool, several: bool) -> Tensor:
-    """Quantiles; see `quantile`."""
+def _quantiles(x: Tensor, *qs: Tensor, axis: AxisArgument, keepdims: bool, several: bool, numbers: bool) -> Tensor:
+    """Quantiles; see `quantiles`."""
 
     def between(part: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
         return UFUNCS["add"](lower, UFUNCS["multiply"](UFUNCS["subtract"](upper, lower), part))
 
-    made = _interpolated(x, axis, keepdims, qs, between)
+    made = _interpolated(x, axis, keepdims, qs, between, numbers)
     return OPERATIONS["stack"](*made, axis=0) if several else made[0]
 
 
@@ -73,12 +87,21 @@ def median(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> T
     >>> rg.median(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), axis=1)
     array([2. , nan, 4.5])
     """
+    return _middle(x, axis, keepdims, numbers=False)
 
+
+@operation("nanmedian")
+def median_of_numbers(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
+    """The median of the elements that are not nan."""
+    return _middle(x, axis, keepdims, numbers=True)
+
+
+def _middle(x: Tensor, axis: AxisArgument, keepdims: bool, *, numbers: bool) -> Tensor:
     def mean(_: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
         return where(UFUNCS["equal"](lower, upper), lower, UFUNCS["multiply"](UFUNCS["add"](lower, upper), 0.5))
 
     half = x.trace.constant(0.5, FLOAT.dtype)
-    return _interpolated(x, axis, keepdims, [half], mean)[0]
+    return _interpolated(x, axis, keepdims, [half], mean, numbers)[0]
 
 
 def _interpolated(
@@ -87,9 +110,10 @@ def _interpolated(
     keepdims: bool,
     qs: Sequence[Tensor],
     between: Callable[[Tensor, Tensor, Tensor], Tensor],
+    numbers: bool,
 ) -> list[Tensor]:
     """What is between the two elements around the place of each quantile, which are picked by sums of one term:
-    components without elements have none to read."""
+    components without elements have none to read. With `numbers` those behind the last one are nan, and left out."""
     whole = source(x)
     dims = dims_of(whole, axis)
     if not dims:
@@ -98,7 +122,9 @@ def _interpolated(
     out = float_dtype(y.dtype)
     inner, gone, zero = wide(out), frozenset({dim}), constant(wide(out), 0)
     ordered = in_order(y, dim, descending=False)
-    size = count(y, gone, INT64)
+    size: Tensor | float = count(y, gone, INT64)
+    if numbers:
+        size = OPERATIONS["sum"](UFUNCS["logical_not"](UFUNCS["isnan"](y)), axis=dim)
     is_empty = not size if isinstance(size, float) else UFUNCS["equal"](size, 0)
     last = max(size - 1, 0.0) if isinstance(size, float) else UFUNCS["subtract"](size, 1)
 
