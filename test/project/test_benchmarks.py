@@ -71,6 +71,19 @@ def test_runs_are_compared(tmp_path: Path) -> None:
     assert told == "  2.00 times as fast: sum, base, 1 threads\n1 rows; what did not change varies from 1.00 to 1.00\n"
 
 
+def test_a_training_step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With PyTorch, where it is installed, losses and gradients are found equal before they are timed."""
+    monkeypatch.syspath_prepend(FOLDER)
+    monkeypatch.setenv("RAGGED_NUM_THREADS", "1")
+    training = importlib.import_module("training")
+    for name, number in {"LAYERS": 1, "SEQUENCES": 3, "MEAN": 4.0}.items():
+        monkeypatch.setattr(training, name, number)
+    monkeypatch.setattr("common._WARM", 0)
+    monkeypatch.setattr(sys, "argv", ["training.py", "--features", "8", "--repetitions", "1"])
+    training.main()
+    assert "| 8 | " in capsys.readouterr().out
+
+
 def test_the_model_of_experts_on_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(FOLDER)
     scaling = importlib.import_module("expert_scaling")
