@@ -10,39 +10,68 @@ from ragged_dialect.arrays.index.rows import (
     component_starts,
     from_ends,
     kept_rows,
+    ragged_level,
     row_ids,
     slice_bounds,
 )
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_levels
-from ragged_dialect.arrays.tracing.axes import NestedAxis
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
+from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 
 
 def stepped(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None, step: int) -> Tensor:
-    """Every `step`-th element, or inner list, of every component of a ragged dim, as Python slices."""
+    """Every `step`-th element, or inner list, of every component of a ragged dim, as Python slices. All of them turned
+    round have the lengths that they had."""
     x = contiguous(x)
-    lengths = component_lengths(x, dim)
+    lengths, starts = component_lengths(x, dim), component_starts(x, dim)
     count = shapes.dim(lengths, 0)
-    first = vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[0])
-    offsets = vectors.scan(
-        vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[1])
+    first = vectors.generate(
+        count,
+        lambda q: build.add(shapes.load(starts, q), slice_bounds(shapes.load(lengths, q), start, stop, step)[0]),
     )
+    if start is None and stop is None and step == -1:
+        level, axis = ragged_level(x, dim)[1:]
+        offsets = axis.vectors[axis.letters[:level].count("r")]
+    else:
+        offsets = vectors.scan(
+            vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[1])
+        )
     made = relaid(x, dim, offsets)
-    ids, starts = row_ids(x, made), component_starts(x, dim)
+    if dim == 1 and x.axes[0].letters == "dr" and all(isinstance(axis, PlainAxis) for axis in x.axes[1:]):
+        return _stepped_rows(x, made, first, step)
+    ids = row_ids(x, made)
 
     def position(k: ir.Value) -> ir.Value:
         q = shapes.load(ids, k)
-        within = build.sub(k, shapes.load(offsets, q))
-        return build.add(build.add(shapes.load(starts, q), shapes.load(first, q)), build.mul(within, step))
+        return build.add(shapes.load(first, q), build.mul(build.sub(k, shapes.load(offsets, q)), step))
 
     return rearranged(x, dim, vectors.generate(vectors.last(offsets), position), made)
+
+
+def _stepped_rows(x: Tensor, made: NestedAxis, first: ir.Value, step: int) -> Tensor:
+    """Rows of each component from its `first` one on, as a loop over components, which may be fused with others."""
+    axes = [made, *x.axes[1:]]
+    sizes = [vectors.last(made.vectors[0]), *x.storage_sizes()[1:]]
+    like = x.trace.assembled(shapes.empty(sizes, element_type(x.dtype)), axes, x.dtype)
+
+    def body(_: list[ir.Value]) -> list[ir.Value]:
+        component, at, *rest = (loop_index(loop) for loop in range(x.ndim))
+        row = build.add(shapes.load(first, component), build.mul(at, step))
+        return [tensor.extract(x.storage, [row, *rest])]
+
+    loops = loops_of(like)
+    out = (empty(x.trace, axes, loops.levels, x.dtype), x.dtype, axes, range(x.ndim))
+    return compute(x.trace, [], [out], x.ndim, frozenset(), body)[0]
 
 
 def _leading(x: Tensor, other: Tensor) -> tuple[NestedAxis, NestedAxis]:
