@@ -273,6 +273,50 @@ func.func @copy(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalia
   return
 }
 
+// What falls is read from the last lane on, and turned round; at the end the mask is, too.
+
+// CHECK-LABEL: func.func @turned
+// CHECK-SAME: %[[LAST:[a-z0-9]*]]: index)
+// CHECK: scf.for %[[I:.*]] = %c0
+// CHECK: %[[AT:.*]] = arith.subi %[[LAST]], %[[I]]
+// CHECK: %[[FROM:.*]] = arith.subi %[[AT]], %c63
+// CHECK: %[[V:.*]] = vector.load %{{.*}}[%[[FROM]]]
+// CHECK: vector.shuffle %[[V]], %{{.*}} [63, 62,
+// CHECK: vector.store
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: %[[TURNED:.*]] = vector.shuffle %[[MASK]], %{{.*}} [15, 14,
+// CHECK: %[[W:.*]] = vector.maskedload %{{.*}}, %[[TURNED]]
+// CHECK: vector.shuffle %[[W]], %{{.*}} [15, 14,
+// CHECK: vector.maskedstore %{{.*}}, %[[MASK]]
+func.func @turned(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index, %last: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %at = arith.subi %last, %i : index
+    %a = memref.load %x[%at] : memref<?xf32>
+    memref.store %a, %y[%i] : memref<?xf32>
+  }
+  return
+}
+
+// A store that falls stays as it is.
+
+// CHECK-LABEL: func.func @stores_that_fall
+// CHECK-NOT: vector
+// CHECK: ragged.scalar = "an access across memory"
+func.func @stores_that_fall(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index, %last: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m1 = arith.constant -1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %down = arith.muli %i, %m1 : index
+    %at = arith.addi %last, %down : index
+    memref.store %a, %y[%at] : memref<?xf32>
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @fill
 // CHECK: scf.if
 // CHECK: vector.maskedstore
@@ -318,6 +362,50 @@ func.func @complex(%x: memref<8xcomplex<f32>> {llvm.noalias}, %y: memref<8xcompl
 }
 
 // -----
+
+// What falls is read from the last lane on, and turned round; at the end the mask is, too.
+
+// CHECK-LABEL: func.func @turned
+// CHECK-SAME: %[[LAST:[a-z0-9]*]]: index)
+// CHECK: scf.for %[[I:.*]] = %c0
+// CHECK: %[[AT:.*]] = arith.subi %[[LAST]], %[[I]]
+// CHECK: %[[FROM:.*]] = arith.subi %[[AT]], %c63
+// CHECK: %[[V:.*]] = vector.load %{{.*}}[%[[FROM]]]
+// CHECK: vector.shuffle %[[V]], %{{.*}} [63, 62,
+// CHECK: vector.store
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: %[[TURNED:.*]] = vector.shuffle %[[MASK]], %{{.*}} [15, 14,
+// CHECK: %[[W:.*]] = vector.maskedload %{{.*}}, %[[TURNED]]
+// CHECK: vector.shuffle %[[W]], %{{.*}} [15, 14,
+// CHECK: vector.maskedstore %{{.*}}, %[[MASK]]
+func.func @turned(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index, %last: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %at = arith.subi %last, %i : index
+    %a = memref.load %x[%at] : memref<?xf32>
+    memref.store %a, %y[%i] : memref<?xf32>
+  }
+  return
+}
+
+// A store that falls stays as it is.
+
+// CHECK-LABEL: func.func @stores_that_fall
+// CHECK-NOT: vector
+// CHECK: ragged.scalar = "an access across memory"
+func.func @stores_that_fall(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index, %last: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m1 = arith.constant -1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %down = arith.muli %i, %m1 : index
+    %at = arith.addi %last, %down : index
+    memref.store %a, %y[%at] : memref<?xf32>
+  }
+  return
+}
 
 // CHECK-LABEL: func.func @fill
 // CHECK-NOT: vector

@@ -70,14 +70,15 @@ class Guard:
 
 @dataclass
 class Body:
-    """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, what
-    they fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop,
-    `bytes` the widths of elements in memory, `wide` those in registers. It only `reads` where it stores nothing, or all
-    rows to one place. `registers` are those that it becomes one of."""
+    """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, what they
+    fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop,
+    `falling` those that fall as it rises, `bytes` the widths of elements in memory, `wide` those in registers. It
+    only `reads` where it stores nothing, or all rows to one place. `registers` are those that it becomes one of."""
 
     loop: ir.Operation
     run: Run | None = None
     shifted: set[ir.Value] = field(default_factory=set[ir.Value])
+    falling: set[ir.Value] = field(default_factory=set[ir.Value])
     uniform: set[ir.Value] = field(default_factory=set[ir.Value])
     accumulators: list[Accumulator] = field(default_factory=list[Accumulator])
     bytes: set[int] = field(default_factory=set[int])
@@ -259,10 +260,24 @@ def _classify(body: Body) -> None:
             continue
         else:
             require_vector_form(op)
-            if op.name == "arith.addi" and len(inside) == 1 and inside[0] in {body.index, *body.shifted}:
-                body.shifted.add(op.results[0])
+            varying = [x for x in inside if x not in body.uniform]
+            if len(varying) == 1:
+                _classify_index(body, op, varying[0])
             if all(x in body.uniform for x in inside):
                 body.uniform.add(op.results[0])
+
+
+def _classify_index(body: Body, op: ir.Operation, x: ir.Value) -> None:
+    """Find whether an op on an index of the loop makes one that rises, or falls, by 1 from iteration to iteration."""
+    rises, falls = x in {body.index, *body.shifted}, x in body.falling
+    turns = op.name == "arith.subi" and op.operands[1] == x
+    if op.name == "arith.muli":
+        turns = constant_int(op.operands[op.operands[0] == x]) == -1
+        rises, falls = rises and turns, falls and turns
+    elif op.name not in ("arith.addi", "arith.subi"):
+        return
+    if rises != falls:
+        (body.shifted if rises != turns else body.falling).add(op.results[0])
 
 
 def require_vector_form(op: ir.Operation) -> None:
@@ -279,7 +294,8 @@ def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
         body.uniform.add(op.results[0])
         return
     strides, _ = buffer.type.get_strides_and_offset()
-    if len(varying) != 1 or indices[-1] not in {body.index, *body.shifted} or strides[-1] != 1:
+    along = {body.index, *body.shifted, *(() if stores else body.falling)}
+    if len(varying) != 1 or indices[-1] not in along or strides[-1] != 1:
         raise Unfit("an access across memory")
     if body.is_inside(buffer):
         raise Unfit("a buffer of its own")

@@ -220,7 +220,7 @@ class Step:
         elif (guard := guard_of(op)) is not None:
             self.known[op.results[0]] = self._guarded(guard)
         else:
-            if op.results[0] in self.body.shifted:
+            if op.results[0] in self.body.shifted or op.results[0] in self.body.falling:
                 self.shift(op)
             self.compute(op)
 
@@ -254,6 +254,8 @@ class Step:
         """What a load reads, from where its first iteration does."""
         buffer, *places = [self.same.get(x, x) for x in op.operands]
         type_ = lanes_type(self.lanes, op.results[0].type)
+        if op.operands[len(op.operands) - 1] in self.body.falling:
+            return self._fallen(type_, buffer, places)
         looked_up = any(_is_looked_up(x) for x in list(op.operands)[1:])  # what is read next is elsewhere
         if (self.mask is not None or self.body.reads) and not looked_up:
             size = byte_size(op.results[0].type)
@@ -261,6 +263,12 @@ class Step:
                 there = build.add(places[-1], (_AHEAD + line) // size)
                 memref.prefetch(buffer, [*places[:-1], there], False, 3, True)
         return load_lanes(type_, buffer, places, self.mask)
+
+    def _fallen(self, type_: ir.VectorType, buffer: ir.Value, places: list[ir.Value]) -> ir.Value:
+        """What a load reads whose place falls: from the last lane's place on, turned round."""
+        *above, first = places
+        mask = None if self.mask is None else turned(self.mask)
+        return turned(load_lanes(type_, buffer, [*above, build.value(build.sub(first, self.lanes - 1))], mask))
 
     def store(self, op: ir.Operation) -> None:
         """Write what a store writes."""
@@ -274,6 +282,11 @@ def load_lanes(type_: ir.VectorType, buffer: ir.Value, at: Sequence[ir.Value], m
         return vector.load(type_, buffer, at)
     zeros = splat(build.constant(type_.element_type, 0), type_.shape[0])
     return vector.maskedload(type_, buffer, at, mask, zeros)
+
+
+def turned(lanes: ir.Value) -> ir.Value:
+    """A vector from its last lane to its first one."""
+    return vector.shuffle(lanes, lanes, list(reversed(range(lanes.type.shape[0]))))
 
 
 def store_lanes(value: ir.Value, buffer: ir.Value, at: Sequence[ir.Value], mask: ir.Value | None) -> None:

@@ -44,6 +44,7 @@ class VectorizeRaggedLoops(RaggedPass):
     Loops around others are marked, as LLVM would unroll them by two: that takes time to compile, and wins nothing.
 
     A scan, which stores what there is so far, goes from register to register, and in one by steps of 1, 2, 4 … lanes.
+    What is read from the end on is turned round.
 
     Where several loops go along a component, one of at most a register has no loops: what one of them writes and
     another one reads stays in the register, as memory would have to wait for what is written with a mask.

@@ -92,6 +92,21 @@ def test_scans(level: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(got.values, np.concatenate(want), err_msg=f"number {number}")
 
 
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bool"])
+@pytest.mark.parametrize("width", [None, 3])
+@pytest.mark.sampled(3)
+def test_slices_in_steps(level: str, dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read from the end on, in steps, and beside what is read in order."""
+    x = values(width, dtype)
+    slices = [slice(None, None, -1), slice(-2, None, -1), slice(None, 1, -1), slice(1, None, 2), slice(None, None, -3)]
+    found = levels_apart(lambda x: [*(x[:, s] for s in slices), x[:, ::-1] + x, x[:, 1:][:, ::-1]], level, monkeypatch)
+    parts = np.split(x, np.cumsum(LENGTHS)[:-1])
+    wants = [*([part[s] for part in parts] for s in slices), [p[::-1] + p for p in parts], [p[:0:-1] for p in parts]]
+    for number, (got, want) in enumerate(zip(found(rg.from_lengths(x, LENGTHS)), wants, strict=True)):
+        np.testing.assert_array_equal(got.values, np.concatenate(want), err_msg=f"number {number}")
+
+
 def rows(x: Any) -> Any:
     return rg.softmax(x, axis=2), rg.layer_norm(x), x.cumsum(2), (x / 9).cumprod(2) - x.max(2, keepdims=True)
 

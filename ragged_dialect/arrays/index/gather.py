@@ -39,14 +39,15 @@ def stepped(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None, step: 
         count,
         lambda q: build.add(shapes.load(starts, q), slice_bounds(shapes.load(lengths, q), start, stop, step)[0]),
     )
-    if start is None and stop is None and step == -1:
-        level, axis = ragged_level(x, dim)[1:]
+    level, axis = ragged_level(x, dim)[1:]
+    is_whole = start is None and stop is None and step == -1
+    if is_whole:
         offsets = axis.vectors[axis.letters[:level].count("r")]
     else:
         offsets = vectors.scan(
             vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[1])
         )
-    made = relaid(x, dim, offsets)
+    made = axis if is_whole and level == len(axis.letters) - 1 else relaid(x, dim, offsets)
     if dim == 1 and x.axes[0].letters == "dr" and all(isinstance(axis, PlainAxis) for axis in x.axes[1:]):
         return _stepped_rows(x, made, first, step)
     ids = row_ids(x, made)
