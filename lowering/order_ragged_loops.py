@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds, renumber_loops
-from ragged_dialect.ir.match import combiner_of, defining_op, made_by, terminator
+from ragged_dialect.ir.match import combiner_of, made_by, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import RaggedPass
@@ -61,9 +61,10 @@ def _relax(op: ir.Operation) -> bool:
 
 
 def _relax_scan(so_far: ir.Value, made: ir.Value) -> None:
-    """Set the flag on a sum or product that is used in every iteration: grouped otherwise it is in order still."""
-    op, uses = defining_op(made), list(so_far.uses)
-    if op is not None and op.name in _SUMS and [use.owner.operation for use in uses] == [op]:
+    """Set the flag on a sum that is used in every iteration: grouped otherwise it is in order still. Products are not:
+    those of a few factors may have no float where that of all before them is 0."""
+    op, uses = made_by(made, "arith.addf"), list(so_far.uses)
+    if op is not None and [use.owner.operation for use in uses] == [op]:
         op.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
 
 

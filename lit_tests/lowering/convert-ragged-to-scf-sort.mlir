@@ -7,10 +7,10 @@
 // CHECK-LABEL: func.func @f
 // CHECK-SAME: (%[[KEYS:.*]]: tensor<?xi32>, %[[OFFSETS:.*]]: tensor<?xi64>)
 // CHECK: %[[FROM:.*]] = bufferization.to_buffer %[[KEYS]] read_only
-// CHECK: %[[ROOM:.*]] = memref.alloc
 // CHECK: %[[OUT:.*]] = memref.alloc(%{{.*}}) : memref<?xi32>
 // CHECK: scf.forall (%[[SEGMENT:.*]]) in
 // CHECK: %[[LENGTH:.*]] = arith.subi
+// CHECK: %[[ROOM:.*]] = memref.alloc(%{{.*}}) : memref<?xi32>
 // CHECK: %[[ONE:.*]] = arith.cmpi sle, %[[LENGTH]], %c16
 // CHECK: scf.if %[[ONE]] {
 // CHECK: vector.maskedload %[[FROM]]
@@ -36,9 +36,12 @@
 // CHECK: %[[DONE:.*]] = bufferization.to_tensor %[[OUT]]
 // CHECK: return %[[DONE]]
 
-// Without vectors a register is a number.
+// Without vectors a register is a number, and all segments have one buffer.
 
 // SCALAR-LABEL: func.func @f
+// SCALAR: memref.alloc
+// SCALAR: memref.alloc
+// SCALAR: scf.forall
 // SCALAR-NOT: vector
 // SCALAR: -> (index, index, i32, i32, index, index, i32, i32)
 // SCALAR: arith.minsi

@@ -94,3 +94,16 @@ func.func @running(%a: memref<?xf32>, %c: memref<f32>, %y: memref<?xf32>) {
   }
   return
 }
+
+// Products that are used in every iteration are not.
+// CHECK-LABEL: func.func @running_product
+// CHECK: arith.mulf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : f32
+func.func @running_product(%a: memref<?xf32>, %c: memref<f32>, %y: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["reduction"]}
+      ins(%a : memref<?xf32>) outs(%c, %y : memref<f32>, memref<?xf32>) {
+  ^bb0(%x: f32, %acc: f32, %out: f32):
+    %s = arith.mulf %acc, %x : f32
+    linalg.yield %s, %s : f32, f32
+  }
+  return
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size, view_of
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.lowering.context import Lowering
@@ -19,7 +20,7 @@ AVX2 lists of 250 int32 take 0.8 of the time of one, with SSE2 0.6). Pairs have 
 
 
 def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.sort: every segment by itself, in memory of two copies of it between which merges go back and forth."""
+    """ragged.sort: every segment by itself, in room for two copies of it, between which merges go back and forth."""
     view = view_of(op, SortOp)
     columns = [view.keys, *view.numbers]
     element = view.keys.type.element_type
@@ -30,46 +31,61 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
     lanes = 1
     if ctx.registers is not None:
         lanes = (ctx.registers.bytes if view.numbers else _REGISTER) // byte_size(element)
-    total = build.mul(build.add(build.add(arith.divui(size, build.value(lanes)), count), 1), lanes)
     sources = [buffer_of(x) for x in columns]
-    sort = MergeSort(sources, [room([build.mul(total, 2)], element) for _ in columns], element, lanes)
     out = room([size], element)
+
+    def room_for(rows: Mixed) -> MergeSort:
+        return MergeSort(sources, [room([build.mul(rows, 2)], element) for _ in columns], element, lanes)
+
+    shared = room_for(size) if lanes == 1 else None  # where there are no vectors, on a GPU, threads have no memory
     with inside_forall(count) as (_, segment):
         first = shapes.load(offsets, segment)
         length = build.value(build.sub(shapes.load(offsets, build.add(segment, 1)), first))
-
-        def write(row: Row, at: ir.Value, left: ir.Value) -> None:
-            store_lanes(row[-1], out, [at], first_lanes(left, lanes))
-
-        def one() -> None:
-            write(sort.ordered(sort.taken(first, length)), first, length)
-
-        def two() -> None:
-            behind, left = build.add(first, lanes), build.value(build.sub(length, lanes))
-            rows = sort.halves(sort.ordered(sort.load_whole(first)), sort.ordered(sort.taken(behind, left)))
-            write(rows[0], first, length)
-            write(rows[1], behind, left)
-
-        def by_merges() -> None:
-            start = build.value(build.mul(build.add(arith.divui(first, build.value(lanes)), segment), lanes))
-            made = sort.sorted(first, length, start, build.value(build.add(start, total)))
-
-            def put(i: ir.Value, _: list[ir.Value]) -> None:
-                memref.store(memref.load(sort.places[-1], [build.add(made, i)]), out, [build.add(first, i)])
-
-            flow.for_loop(length, [], put)
-
-        def by_length() -> None:
-            flow.choose(build.at_most(length, 2 * lanes), two, by_merges, [])
-
-        if lanes > 1:
-            flow.choose(build.at_most(length, lanes), one, by_length, [])
+        if shared is None:
+            whole = build.value(build.mul(build.ceildiv(length, lanes), lanes))
+            _sort_in_registers(room_for(whole), out, first, length, whole)
         else:
-            by_merges()
+            _sort_by_merges(shared, out, first, length, first, build.value(build.add(first, size)))
     made = tensor_of(out)
     if made.type.element_type != op.results[0].type.element_type:
         made = arith.index_cast(ir.RankedTensorType.get(made.type.shape, build.index_type()), made)
     ctx.bind(op.results[0], dense_parts(ctx, shapes.cast(made, op.results[0].type)))
+
+
+def _sort_in_registers(sort: MergeSort, out: ir.Value, first: ir.Value, length: ir.Value, other: ir.Value) -> None:
+    """A segment: of one register, of two, or of more, with room from 0 and from `other` on."""
+    lanes = sort.lanes
+
+    def write(row: Row, at: ir.Value, left: ir.Value) -> None:
+        store_lanes(row[-1], out, [at], first_lanes(left, lanes))
+
+    def one() -> None:
+        write(sort.ordered(sort.taken(first, length)), first, length)
+
+    def two() -> None:
+        behind, left = build.add(first, lanes), build.value(build.sub(length, lanes))
+        rows = sort.halves(sort.ordered(sort.load_whole(first)), sort.ordered(sort.taken(behind, left)))
+        write(rows[0], first, length)
+        write(rows[1], behind, left)
+
+    def more() -> None:
+        _sort_by_merges(sort, out, first, length, build.value(0), other)
+
+    def several() -> None:
+        flow.choose(build.at_most(length, 2 * lanes), two, more, [])
+
+    flow.choose(build.at_most(length, lanes), one, several, [])
+
+
+def _sort_by_merges(
+    sort: MergeSort, out: ir.Value, first: ir.Value, length: ir.Value, start: ir.Value, other: ir.Value
+) -> None:
+    made = sort.sorted(first, length, start, other)
+
+    def put(i: ir.Value, _: list[ir.Value]) -> None:
+        memref.store(memref.load(sort.places[-1], [build.add(made, i)]), out, [build.add(first, i)])
+
+    flow.for_loop(length, [], put)
 
 
 RULES = {"ragged.sort": lower_sort}

@@ -128,3 +128,12 @@ def test_dense_dims(shape: tuple[int, ...]) -> None:
     y = rg.from_lengths(x, [2, 0, 3])
     np.testing.assert_array_equal(rg.sort(y, axis=-1).values, np.sort(x, axis=-1))
     np.testing.assert_array_equal(rg.argsort(y, axis=-1).values, np.argsort(x, axis=-1, kind="stable"))
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (1, 3, 4), (1, 1, 1), (1, 4, 1), (5,)])
+def test_a_batch_of_one(shape: tuple[int, ...]) -> None:
+    """All extents are static."""
+    x = np.random.default_rng(0).standard_normal(shape)
+    np.testing.assert_array_equal(rg.sort(x, axis=-1), np.sort(x, axis=-1))
+    np.testing.assert_array_equal(rg.jit(lambda x: rg.argsort(x, axis=-1))(x), np.argsort(x, axis=-1))
+    np.testing.assert_array_equal(rg.median(x, axis=-1), np.median(x, axis=-1))

@@ -92,6 +92,13 @@ def test_scans(level: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(got.values, np.concatenate(want), err_msg=f"number {number}")
 
 
+def test_products_are_in_order() -> None:
+    """Those of a few factors may be infinite where all before them are 0."""
+    for numbers, want in (([0, 1e30, 1e30], [0, 0, 0]), ([1e-30, 1e-30, 1e30, 1e30], [1e-30, 0, 0, 0])):
+        x = rg.from_lengths(np.array(numbers, np.float32), [len(numbers)])
+        np.testing.assert_array_equal(np.cumprod(x, axis=1).values, np.array(want, np.float32))
+
+
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bool"])
 @pytest.mark.parametrize("width", [None, 3])

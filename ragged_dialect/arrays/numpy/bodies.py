@@ -189,7 +189,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     ragged = [dim for dim in range(x.ndim) if x.layout.letter(dim) in RAGGED]
     if x.layout != y.layout or any(not np.array_equal(x.lengths_of(dim), y.lengths_of(dim)) for dim in ragged):
         return False
-    return bool(_all_equal(x, y, equal_nan=equal_nan))
+    return bool(_all_equal(x, y, equal_nan=bool(equal_nan)))
 
 
 @operation("array_equal")
@@ -294,11 +294,15 @@ def shape(a: ArrayLike) -> ArrayLike:
     return a.shape
 
 
-@operation("isclose", elementwise=True)
 def isclose(
-    a: Tensor, b: Tensor, rtol: Tensor | float = 1e-5, atol: Tensor | float = 1e-8, *, equal_nan: bool = False
-) -> Tensor:
+    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False
+) -> ArrayLike:
     """Which elements of operands that broadcast are equal within a tolerance."""
+    return _close(a, b, rtol, atol, equal_nan=bool(equal_nan))
+
+
+@operation("isclose", elementwise=True)
+def _close(a: Tensor, b: Tensor, rtol: Tensor, atol: Tensor, *, equal_nan: bool) -> Tensor:
     b = OPERATIONS["multiply"](b, 1.0)  # differences of integers, and the size of the least one, may not be integers
     difference = OPERATIONS["absolute"](OPERATIONS["subtract"](a, b))
     near = difference <= OPERATIONS["add"](OPERATIONS["multiply"](OPERATIONS["absolute"](b), rtol), atol)
@@ -308,15 +312,17 @@ def isclose(
     return near | OPERATIONS["logical_and"](OPERATIONS["isnan"](a), OPERATIONS["isnan"](b))
 
 
-def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> ArrayLike:
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False
+) -> ArrayLike:
     """Whether all elements are."""
-    found = _all_close(a, b, rtol, atol, equal_nan=equal_nan)
+    found = _all_close(a, b, rtol, atol, equal_nan=bool(equal_nan))
     return found if isinstance(found, Tensor) else bool(found)
 
 
 @operation("allclose", elementwise=True)
 def _all_close(a: Tensor, b: Tensor, rtol: Tensor, atol: Tensor, *, equal_nan: bool) -> Tensor:
-    return isclose(a, b, rtol, atol, equal_nan=equal_nan).all()
+    return _close(a, b, rtol, atol, equal_nan=equal_nan).all()
 
 
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:

@@ -77,10 +77,10 @@ def apply_function(
     else:
         run = OPERATIONS[name] if name not in _UFUNCS else partial(reduce, _UFUNCS[name], axis=None)
         args, given = (given.pop("a"),), given
-    if name in FUNCTIONS and isinstance(run, Operation):  # arrays are given by position, and tell the program
-        args, given = run.bound(args, given)
     signature = inspect.signature(run)
     bind(own, signature, args, allowed(own, given, tuple(signature.parameters)))
+    if name in FUNCTIONS and isinstance(run, Operation):  # arrays are given by position, and tell the program
+        args, given = run.bound(args, given)
     return run(*args, **given)
 
 

@@ -46,7 +46,7 @@ def nanprod(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> 
 
 
 @operation("nanvar")
-def nanvar(a: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def nanvar(a: Tensor, *, axis: AxisArgument = None, ddof: int | float = 0, keepdims: bool = False) -> Tensor:
     """Variances without nan: squares about the mean over the count less `ddof`; nan where that is not above 0."""
     apart = OPERATIONS["subtract"](a, nanmean(a, axis=axis, keepdims=True))
     known = OPERATIONS["where"](OPERATIONS["isnan"](a), 0, OPERATIONS["square"](apart))  # inf - inf is no nan of `a`
@@ -58,7 +58,7 @@ def nanvar(a: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: boo
 
 
 @operation("nanstd")
-def nanstd(a: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def nanstd(a: Tensor, *, axis: AxisArgument = None, ddof: int | float = 0, keepdims: bool = False) -> Tensor:
     """Roots of variances without nan."""
     return OPERATIONS["root"](nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims))
 

@@ -112,13 +112,12 @@ class Operation(Function):
         if not trace.inside_operation:
             check_call(self.name, self._signature, arguments, parameters)
             parameters = {name: plain(value) for name, value in parameters.items()}
-        given = [None if a is None else as_tensor(trace, a) for a in arguments]
         if trace.inside_operation:  # errors name the operation that the user called
-            return self._body(*given, **parameters)
+            return self._body(*_traced(trace, arguments), **parameters)
         before, trace.op, trace.inside_operation = trace.op, self.name, True
         try:
             with ir.Location.name(self.name):
-                return self._made(given, parameters)
+                return self._made(_traced(trace, arguments), parameters)
         finally:
             trace.op, trace.inside_operation = before, False
 
@@ -130,6 +129,10 @@ class Operation(Function):
             if len(error.args) == 1 and str(error).partition(": ")[0] not in OPERATIONS:
                 error.args = (f"{self.name}: {error}",)
             raise
+
+
+def _traced(trace: Trace, arguments: Sequence[ArrayLike]) -> list[ArrayLike]:
+    return [None if a is None else as_tensor(trace, a) for a in arguments]
 
 
 class _Direct(Operation):

@@ -143,7 +143,11 @@ def test_isclose() -> None:
     for equal in (False, True):
         got: Any = np.isclose(x, near, equal_nan=equal)
         assert got.values.tolist() == np.isclose(x.values, near.values, equal_nan=equal).tolist()
+        assert np.isclose(x, near, atol=2.0, equal_nan=int(equal)).tolist() == [[True, equal], [], [True, True]]
+        assert np.array_equal(x, x, equal_nan=int(equal)) is equal
     assert np.allclose(x, x, equal_nan=True) is True
+    with pytest.raises(rg.ArgumentError, match=r"^isclose: expected an array or a number, got str$"):
+        rg.jit(lambda x: np.isclose(x, x, rtol="1"))(x)
     assert np.allclose(x, near, equal_nan=True) is False
     assert rg.jit(lambda a: np.allclose(a, a * 1.0))(rg.ragged([[1.0]])).tolist() is True
 

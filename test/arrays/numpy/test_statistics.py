@@ -71,7 +71,10 @@ def test_without_nan(function: Callable[..., Any]) -> None:
     for dtype in ("f4", "f8"):
         assert_folds(function, with_nan(dtype=dtype))
     if function in (np.nanvar, np.nanstd):
-        assert_folds(function, with_nan(), ddof=2)
+        for ddof in (2, 0.5):
+            assert_folds(function, with_nan(), ddof=ddof)
+    with pytest.raises(rg.ArgumentError, match=rf"^np.{function.__name__}: expected no out, got one"):
+        function(with_nan(), axis=1, out=np.zeros(4))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "i4", "?"])

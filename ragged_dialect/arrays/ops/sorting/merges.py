@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir
 from ragged_dialect.arrays.core.spec import DType
@@ -74,6 +76,9 @@ def _sorted(keys: Tensor, dim: int, *numbers: Tensor) -> Tensor:
     made = known(builders.sort(rows[0], _offsets(keys, dim), *rows[1:]))
     if len(keys.axes) == 1:
         return keys.trace.assembled(shapes.cast(made, keys.storage.type), keys.axes, keys.dtype)
+    extents = list(keys.storage.type.shape)
+    if DYNAMIC not in extents:  # as those of a batch of 1 are
+        made = shapes.cast(made, dense_type((prod(extents),), element_type(keys.dtype)))
     whole = Tensor(keys.trace, made, keys.dtype, (PlainAxis(None),), storage=made)
     return restored(whole, [list(range(len(keys.axes)))], keys.axes, expand=True)
 
