@@ -137,3 +137,13 @@ def test_a_batch_of_one(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(rg.sort(x, axis=-1), np.sort(x, axis=-1))
     np.testing.assert_array_equal(rg.jit(lambda x: rg.argsort(x, axis=-1))(x), np.argsort(x, axis=-1))
     np.testing.assert_array_equal(rg.median(x, axis=-1), np.median(x, axis=-1))
+
+
+def test_more_elements_than_there_are_places_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragged_dialect.arrays.ops.sorting.merges._PLACE", 4)
+    order = rg.jit(lambda x: rg.argsort(x, axis=1))
+    np.testing.assert_array_equal(
+        order(rg.from_lengths(np.arange(32)[::-1], [16, 16]).astype("i4"))[0], range(15, -1, -1)
+    )
+    with pytest.raises(RuntimeCheckError, match=r"^argsort: level 1: expected at most 16, got 17$"):
+        order(rg.from_lengths(np.zeros(20, np.int8), [17, 3]))

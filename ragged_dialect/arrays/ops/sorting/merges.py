@@ -8,6 +8,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import flattened, restored
+from ragged_dialect.arrays.index.rows import component_lengths
 from ragged_dialect.arrays.ops.sorting.keys import KEYS, element, key
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, constant, convert
@@ -15,11 +16,11 @@ from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
 from ragged_dialect.generic import loop_index
-from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.types import dense_type
 
 _PLACE = 32
-"""Bits of a place that a key is in front of: those of a component in memory that any machine has."""
+"""Bits of a place that a key is in front of."""
 
 
 def are_merged(x: Tensor, dim: int) -> bool:
@@ -34,10 +35,11 @@ def are_merged(x: Tensor, dim: int) -> bool:
 
 def by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
     """The indices along a dim that sort its elements, int64; equal ones stay in order. Keys of up to 32 bits are in
-    front of their index, in one number."""
+    front of their index, in one number: RuntimeCheckError, when it runs, for a component of more than 2**32."""
     if x.dtype.itemsize > 4:
         keys = mapped(x, [], INT64, lambda e: _turned(key(e[0], x.dtype), INT64, descending))
         return _sorted(keys, dim, mapped(x, [], INT64, lambda _: build.to_i64(loop_index(dim))))
+    _check_places(x, dim)
     own = KEYS[x.dtype.itemsize]
     front, mask = build.constant(build.i64(), _PLACE), build.constant(build.i64(), (1 << _PLACE) - 1)
 
@@ -47,6 +49,17 @@ def by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
 
     made = _sorted(mapped(x, [], INT64, numbered), dim)
     return mapped(made, [], INT64, lambda given: arith.andi(given[0], mask))
+
+
+def _check_places(x: Tensor, dim: int) -> None:
+    """Components have so many elements at most; nobody looks at each where all have fewer together."""
+    size = build.value(x.storage_sizes()[x.place(dim)[0]])
+
+    def longest() -> list[ir.Value]:
+        return [size if x.layout.is_plain(dim) else vectors.largest(component_lengths(x, dim))]
+
+    most = flow.choose(build.at_most(size, 1 << _PLACE), lambda: [build.value(0)], longest, [build.index_type()])
+    builders.assert_valid(most, "at_most", x.trace.op, dim, factor=1 << _PLACE)
 
 
 def values_by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
