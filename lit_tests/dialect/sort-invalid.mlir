@@ -46,3 +46,11 @@ func.func @operands(%keys: tensor<?xi64>) {
   %0 = ragged.sort %keys : (tensor<?xi64>) -> tensor<?xi64>
   return
 }
+
+// -----
+
+func.func @sizes(%keys: tensor<5xi64>, %offsets: tensor<?xi64>, %numbers: tensor<6xi64>) {
+  // expected-error@+1 {{'ragged.sort' op expected numbers of size 5, got 6}}
+  %0 = ragged.sort %keys, %offsets, %numbers : (tensor<5xi64>, tensor<?xi64>, tensor<6xi64>) -> tensor<6xi64>
+  return
+}

@@ -317,6 +317,51 @@ func.func @stores_that_fall(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> 
   return
 }
 
+// Numbers of other types than index, buffers without strides, integers that vectors pack, those with signs, and scans of
+// one value stay as they are; a loop that does nothing is none of vectors either.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: vector
+// CHECK: ragged.scalar = "its layout"
+// CHECK: ragged.scalar = "elements i24"
+// CHECK: ragged.scalar = "elements ui8"
+// CHECK: ragged.scalar = "a scan of one value"
+// CHECK: scf.for %{{.*}} : i32
+func.func @others(%x: memref<64xf32, affine_map<(d0) -> (d0 mod 8)>>, %y: memref<?xf32>, %a: memref<?xi24>, %b: memref<?xi24>,
+                  %u: memref<?xui8>, %v: memref<?xui8>, %out: memref<2xi8>, %c: i8, %n: index, %m: i32) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i0 = arith.constant 0 : i32
+  %i1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 {
+    %e = memref.load %x[%i] : memref<64xf32, affine_map<(d0) -> (d0 mod 8)>>
+    memref.store %e, %y[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %e = memref.load %a[%i] : memref<?xi24>
+    memref.store %e, %b[%i] : memref<?xi24>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %e = memref.load %u[%i] : memref<?xui8>
+    memref.store %e, %v[%i] : memref<?xui8>
+  }
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %c, %t = %c) -> (i8, i8) {
+    %p = arith.maxsi %s, %c : i8
+    %q = arith.maxsi %p, %t : i8
+    scf.yield %p, %q : i8, i8
+  }
+  memref.store %r#0, %out[%c0] : memref<2xi8>
+  memref.store %r#1, %out[%c1] : memref<2xi8>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.load %y[%c0] : memref<?xf32>
+  }
+  %k = scf.for %i = %i0 to %m step %i1 iter_args(%s = %i0) -> (i32) : i32 {
+    %t = arith.xori %s, %i : i32
+    scf.yield %t : i32
+  }
+  return %k : i32
+}
+
 // CHECK-LABEL: func.func @fill
 // CHECK: scf.if
 // CHECK: vector.maskedstore
@@ -405,6 +450,51 @@ func.func @stores_that_fall(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> 
     memref.store %a, %y[%at] : memref<?xf32>
   }
   return
+}
+
+// Numbers of other types than index, buffers without strides, integers that vectors pack, those with signs, and scans of
+// one value stay as they are; a loop that does nothing is none of vectors either.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: vector
+// CHECK: ragged.scalar = "its layout"
+// CHECK: ragged.scalar = "elements i24"
+// CHECK: ragged.scalar = "elements ui8"
+// CHECK: ragged.scalar = "a scan of one value"
+// CHECK: scf.for %{{.*}} : i32
+func.func @others(%x: memref<64xf32, affine_map<(d0) -> (d0 mod 8)>>, %y: memref<?xf32>, %a: memref<?xi24>, %b: memref<?xi24>,
+                  %u: memref<?xui8>, %v: memref<?xui8>, %out: memref<2xi8>, %c: i8, %n: index, %m: i32) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i0 = arith.constant 0 : i32
+  %i1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 {
+    %e = memref.load %x[%i] : memref<64xf32, affine_map<(d0) -> (d0 mod 8)>>
+    memref.store %e, %y[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %e = memref.load %a[%i] : memref<?xi24>
+    memref.store %e, %b[%i] : memref<?xi24>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %e = memref.load %u[%i] : memref<?xui8>
+    memref.store %e, %v[%i] : memref<?xui8>
+  }
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %c, %t = %c) -> (i8, i8) {
+    %p = arith.maxsi %s, %c : i8
+    %q = arith.maxsi %p, %t : i8
+    scf.yield %p, %q : i8, i8
+  }
+  memref.store %r#0, %out[%c0] : memref<2xi8>
+  memref.store %r#1, %out[%c1] : memref<2xi8>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.load %y[%c0] : memref<?xf32>
+  }
+  %k = scf.for %i = %i0 to %m step %i1 iter_args(%s = %i0) -> (i32) : i32 {
+    %t = arith.xori %s, %i : i32
+    scf.yield %t : i32
+  }
+  return %k : i32
 }
 
 // CHECK-LABEL: func.func @fill

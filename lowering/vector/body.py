@@ -20,6 +20,9 @@ _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign"
 _SHORT_OPS = frozenset(f"arith.{name}" for name in ("bitcast", "extf", "select", "truncf"))
 """What there is for short floats, which are widened in registers."""
 
+_WIDTHS = (1, 8, 16, 32, 64, 128)
+"""Bits of integers that vectors have as memory does."""
+
 
 class Unfit(Exception):
     """Why a loop cannot run on vectors."""
@@ -100,7 +103,7 @@ class Body:
     def moves(self) -> bool:
         """Whether it only copies or fills."""
         computes = any(not op.name.startswith("memref.") and op.results[0] not in self.uniform for op in self.ops)
-        return not (computes or self.accumulators or self.run)
+        return bool(self.bytes) and not (computes or self.accumulators or self.run)
 
     @property
     def ops(self) -> list[ir.Operation]:
@@ -120,12 +123,18 @@ def body_of(loop: ir.Operation) -> Body:
     along memory, or whose iterations depend on each other otherwise than by folds."""
     if constant_int(loop.operands[2]) != 1:
         raise Unfit("its step")
+    if not isinstance(loop.operands[0].type, ir.IndexType):
+        raise Unfit("its number is no index")
     if LOOP in loop.attributes and str(loop.attributes[LOOP]) == str(ir.Attribute.parse(NOT_UNROLLED)):
         raise Unfit("it runs rarely")
     body = Body(loop, _run_of(loop))
     _find_carried(body)
     _find_stored(body)
     _classify(body)
+    if any(
+        one.scanned and (not body.is_inside(one.element) or one.element in body.uniform) for one in body.accumulators
+    ):
+        raise Unfit("a scan of one value")  # which LLVM takes minutes for in 64 lanes
     _require_apart(body)
     body.reads = not any(op.name == "memref.store" for op in body.ops)
     return body
@@ -221,7 +230,7 @@ def _run_of(loop: ir.Operation) -> Run | None:
     (buffer, start, length), value = view.operands, ops[0].operands[0]
     index = ops[0].operands[2] == inner[0].regions[0].blocks[0].arguments[0]
     whole = constant_int(inner[0].operands[0]) == 0 and inner[0].operands[1] == length
-    plain = list(view.attributes["static_strides"]) == [1] and buffer.type.get_strides_and_offset()[0] == [1]
+    plain = list(view.attributes["static_strides"]) == [1] and strides_of(buffer) == [1]
     inside = value.owner == inner[0].regions[0].blocks[0]
     if not (index and whole and plain) or inside or not _are_offsets(loop, start, length):
         raise Unfit("a loop in it")
@@ -293,7 +302,7 @@ def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
     if not varying and not stores:
         body.uniform.add(op.results[0])
         return
-    strides, _ = buffer.type.get_strides_and_offset()
+    strides = strides_of(buffer)
     along = {body.index, *body.shifted, *(() if stores else body.falling)}
     if len(varying) != 1 or indices[-1] not in along or strides[-1] != 1:
         raise Unfit("an access across memory")
@@ -313,9 +322,24 @@ def _require_numbers(body: Body) -> None:
     elements = [one.element for one in body.accumulators] + ([] if body.run is None else [body.run.value])
     for op in body.ops:
         elements += [op.operands[0]] if op.name == "memref.store" else op.results
-    other = next((x.type for x in elements if not is_number(x.type)), None)
-    if other is not None:
-        raise Unfit(f"elements {other}")
+    for x in elements:
+        require_element(x.type)
+
+
+def require_element(type_: ir.Type) -> None:
+    """Unfit for what is no number, and for integers that have signs, or that vectors pack and memory does not."""
+    if not is_number(type_) or (
+        isinstance(type_, ir.IntegerType) and not (type_.is_signless and type_.width in _WIDTHS)
+    ):
+        raise Unfit(f"elements {type_}")
+
+
+def strides_of(buffer: ir.Value) -> list[int]:
+    """The strides of a buffer. Unfit for one whose layout has none."""
+    try:
+        return buffer.type.get_strides_and_offset()[0]
+    except RuntimeError:
+        raise Unfit("its layout") from None
 
 
 def _require_kind(op: ir.Operation) -> None:

@@ -11,7 +11,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.ir.match import byte_size, constant_int, defining_op, entry_of
 from ragged_dialect.lowering.loop_annotations import keep_rolled
-from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_vector_form
+from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_element, require_vector_form, strides_of
 from ragged_dialect.lowering.vector.columns import columns_of, largest_factor, rows_of
 from ragged_dialect.lowering.vector.emit import (
     SHORTEST,
@@ -71,6 +71,8 @@ class ShortRows:
         ops = [op.operation for op in list(loop.regions[0].blocks[0].operations)[:-1]]
         if len(ops) != 1 or ops[0].name != "scf.for" or loop.results or constant_int(loop.operands[2]) != 1:
             return None
+        if not isinstance(ops[0].operands[0].type, ir.IndexType):
+            return None
         low, high, step = (constant_int(x) for x in list(ops[0].operands)[:3])
         if low != 0 or step != 1 or high is None or not 1 < high <= _LONGEST or ops[0].results:
             return None
@@ -110,7 +112,8 @@ class ShortRows:
             require_vector_form(op)
             return
         buffer, *indices = list(op.operands)[op.name == "memref.store" :]
-        strides, _ = buffer.type.get_strides_and_offset()
+        require_element(buffer.type.element_type)
+        strides = strides_of(buffer)
         inside = [self._is_inside(x) for x in indices]
         if self._is_inside(buffer) or any(
             here and x not in (self.row, self.column) for here, x in zip(inside, indices)

@@ -80,12 +80,12 @@ class VectorizeRaggedLoops(RaggedPass):
         folded: list[ir.Operation] = []
         bodies: dict[ir.Operation, Body] = {}
         long: set[ir.Operation] = set()
-        for loop in find_ops(op, "scf.for"):
+        for loop in _by_index(op):
             short = ShortComponents.of(loop)
             if short is not None and short.fits(found):
                 short.emit(found)
                 long |= short.bodies.keys()
-        for loop in find_ops(op, "scf.for"):
+        for loop in _by_index(op):
             if loop in folded:
                 continue
             fold = RowFold.of(loop)
@@ -110,6 +110,11 @@ class VectorizeRaggedLoops(RaggedPass):
                 reason = str(unfit)
             if reason is not None and self.report:
                 loop.attributes[SCALAR] = ir.StringAttr.get(reason)
+
+
+def _by_index(op: ir.Operation) -> list[ir.Operation]:
+    """The loops of an index; those of another integer stay as they are."""
+    return [loop for loop in find_ops(op, "scf.for") if isinstance(loop.operands[0].type, ir.IndexType)]
 
 
 def _is_around(loop: ir.Operation) -> bool:

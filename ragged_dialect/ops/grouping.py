@@ -6,7 +6,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.base import MixedOp, Operand, Pure, RaggedOp, Result, Scalar, Tensor
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.traits import check_elements, check_result, check_scalar, check_vector, tensor_shape
+from ragged_dialect.traits import check_elements, check_result, check_scalar, check_size, check_vector, tensor_shape
 
 GROUPS = RaggedShape(Layout.parse("dr"), (None, None))
 """What `ragged.group_by` makes."""
@@ -100,6 +100,7 @@ class SortOp(MixedOp, name="sort", traits=[Pure]):
         check_vector(self.offsets, "offsets")
         for vector in self.numbers:
             check_vector(vector, "numbers")
+            check_size(tensor_shape(vector), tensor_shape(self.keys).shape[0], "numbers")
             if vector.type.element_type != self.keys.type.element_type:
                 raise LayoutError(f"expected numbers of {self.keys.type.element_type}, got {vector.type.element_type}")
         last = (self.numbers or [self.keys])[0]
@@ -110,6 +111,9 @@ class SortOp(MixedOp, name="sort", traits=[Pure]):
         ask.valid("offsets", 0, self.offsets, size)
         for vector in self.numbers:
             ask.equal(0, ask.extent(vector, 0), size)
+        static = tensor_shape(self.res).shape[0]
+        if static is not None:
+            ask.equal(0, size, static)
 
 
 class ScatterAddOp(RaggedOp, name="scatter_add", traits=[Pure]):

@@ -89,6 +89,16 @@ def test_what_does_not_fit(compile: Compile) -> None:
         compile(NUMBERS.replace("KIND", "i64"))(keys, np.array([0, 5]), keys[1:])
 
 
+def test_a_static_result(compile: Compile) -> None:
+    text = KEYS.replace("KIND", "i64")
+    for place in ("-> tensor", "return %0 : tensor"):
+        text = text.replace(f"{place}<?xi64>", f"{place}<5xi64>")
+    function = compile(text)
+    assert function(np.array([3, 2, 1, 5, 4]), np.array([0, 3, 5])).tolist() == [1, 2, 3, 4, 5]
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.sort: level 0: expected extent 5, got 3$"):
+        function(np.array([3, 2, 1]), np.array([0, 3]))
+
+
 VALUES = (-0.0, 0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, -np.nan, 5e-324, -3.0)
 
 
