@@ -16,7 +16,7 @@ from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size
-from ragged_dialect.lowering.vector.emit import first_lanes, lanes_type, splat
+from ragged_dialect.lowering.vector.emit import first_lanes, lanes_type, splat, turned
 
 Row = list[ir.Value]
 """Some elements side by side, a register or a number: those of the keys, and then those of the numbers, if any."""
@@ -106,6 +106,7 @@ class MergeSort:
         return [vector.load(lanes_type(self.lanes, self.element), source, [at]) for source in self.sources]
 
     def load(self, at: ir.Value) -> Row:
+        """A register of the buffers."""
         if self.lanes == 1:
             return [memref.load(place, [at]) for place in self.places]
         return [vector.load(lanes_type(self.lanes, self.element), place, [at]) for place in self.places]
@@ -118,6 +119,7 @@ class MergeSort:
                 vector.store(value, place, [at])
 
     def head(self, at: ir.Value) -> Row:
+        """An element of the buffers."""
         return [memref.load(place, [at]) for place in self.places]
 
     def ordered(self, row: Row) -> Row:
@@ -135,9 +137,8 @@ class MergeSort:
         """The lower and the upper half of the elements of two registers, each of which is in order."""
         if self.lanes == 1:
             return _sorted(one, two)
-        turned = [_shuffled(x, x, lambda lane: self.lanes - 1 - lane) for x in two]
         made: list[Row] = []
-        for half in _sorted(one, turned):
+        for half in _sorted(one, [turned(x) for x in two]):
             distance, row = self.lanes // 2, half
             while distance:
                 row = self._exchanged(row, distance, lambda _: False)
