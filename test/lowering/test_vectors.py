@@ -92,6 +92,35 @@ def test_scans(level: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(got.values, np.concatenate(want), err_msg=f"number {number}")
 
 
+BOTH = """#m = affine_map<(b, i) -> (b, i)>
+#r = affine_map<(b, i) -> (b)>
+!x = tensor<?x?xf32, #ragged.layout<"dr">>
+func.func @f(%v: tensor<?xf32>, %offsets: tensor<?xi64>, %init: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %x = ragged.assemble %v, %offsets : (tensor<?xf32>, tensor<?xi64>) -> !x
+  %e = ragged.empty %x {from = [[0, 0], [0, 1]]} : (!x) -> !x
+  %last, %y = linalg.generic {indexing_maps = [#m, #r, #m], iterator_types = ["parallel", "reduction"]}
+      ins(%x : !x) outs(%init, %e : tensor<?xf32>, !x) {
+  ^bb0(%in: f32, %so_far: f32, %out: f32):
+    %m = arith.maximumf %so_far, %in : f32
+    linalg.yield %m, %m : f32, f32
+  } -> (tensor<?xf32>, !x)
+  %r = ragged.values %y : (!x) -> tensor<?xf32>
+  return %last, %r : tensor<?xf32>, tensor<?xf32>
+}"""
+
+
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+def test_what_a_scan_comes_to(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on from what there was, and what a mask leaves out is no element."""
+    mask(level, monkeypatch)
+    x = -1 - np.abs(np.random.default_rng(0).standard_normal(sum(LENGTHS))).astype(np.float32)
+    offsets, before = np.cumsum([0, *LENGTHS]), np.linspace(-1, -3, len(LENGTHS)).astype(np.float32)
+    last, found = rg.compile(BOTH)(x, offsets, before)
+    parts = [np.maximum.accumulate([b, *part])[1:] for b, part in zip(before, np.split(x, offsets[1:-1]), strict=True)]
+    np.testing.assert_array_equal(found, np.concatenate(parts))
+    np.testing.assert_array_equal(last, [p[-1] if len(p) else b for p, b in zip(parts, before, strict=True)])
+
+
 def test_products_are_in_order() -> None:
     """Those of a few factors may be infinite where all before them are 0."""
     for numbers, want in (([0, 1e30, 1e30], [0, 0, 0]), ([1e-30, 1e-30, 1e30, 1e30], [1e-30, 0, 0, 0])):

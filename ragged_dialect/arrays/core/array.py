@@ -322,6 +322,8 @@ def _is_long_copy(x: RaggedArray) -> bool:
     axis, rest = x.first, x.axes[1:]
     if axis is None or any(rest) or x.device != "cpu" or x.requires_grad or "t" in axis.letters:
         return False
+    if axis.letters.endswith("d"):  # of which programs have none
+        return False
     rows = axis.shown
     if rows is None:
         return False

@@ -252,7 +252,7 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool 
 
 def percentile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
     """As `quantile`, in percent."""
-    return quantile(a, storage.take(q) / 100, axis, keepdims)
+    return quantiles.quantile(a, quantiles.listed("np.percentile", q, 100), axis=axis, keepdims=keepdims)
 
 
 def flip(m: ArrayLike, axis: int | tuple[int, ...] | None = None) -> ArrayLike:

@@ -6,7 +6,6 @@ import math
 
 import ml_dtypes
 
-from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import AxisArgument
 from ragged_dialect.arrays.ops.sorting import quantile as quantiles
@@ -94,7 +93,7 @@ def nanquantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bo
 
 def nanpercentile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
     """As `nanquantile`, in percent."""
-    return nanquantile(a, storage.take(q) / 100, axis, keepdims)
+    return quantiles.quantiles(a, quantiles.listed("np.nanpercentile", q, 100), axis, keepdims, numbers=True)
 
 
 def nan_to_num(

