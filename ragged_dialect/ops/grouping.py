@@ -12,7 +12,29 @@ GROUPS = RaggedShape(Layout.parse("dr"), (None, None))
 """What `ragged.group_by` makes."""
 
 
-class GroupByOp(MixedOp, name="group_by", traits=[Pure]):
+class _Keyed(MixedOp):
+    """An op on keys, something beside them, and perhaps numbers that stand where they are."""
+
+    @property
+    def keys(self) -> ir.Value:
+        return self.operation.operands[0]
+
+    @property
+    def numbers(self) -> list[ir.Value]:
+        """What there is instead of keys, or of their indices: one vector or none."""
+        return list(self.operation.operands)[2:]
+
+    def check_vectors(self, beside: str) -> None:
+        """Keys and numbers are index vectors, and there are as many operands as that makes."""
+        given = len(self.operation.operands)
+        if given not in (2, 3):
+            raise LayoutError(f"expected keys, {beside} and perhaps numbers, got {given} operands")
+        check_vector(self.keys, "keys")
+        for vector in self.numbers:
+            check_vector(vector, "numbers")
+
+
+class GroupByOp(_Keyed, name="group_by", traits=[Pure]):
     """The places of every key: component k has the indices of the keys that are k, in ascending order (a stable
     counting sort, whose offsets are the running sums of the histogram). `count` is the number of components; keys are
     in [0, count). The routing of tokens to experts, with the permutation as values and the counts as lengths. With a
@@ -32,26 +54,12 @@ class GroupByOp(MixedOp, name="group_by", traits=[Pure]):
     res: Result[Tensor]
 
     @property
-    def keys(self) -> ir.Value:
-        return self.operation.operands[0]
-
-    @property
     def count(self) -> ir.Value:
         return self.operation.operands[1]
 
-    @property
-    def numbers(self) -> list[ir.Value]:
-        """What components have instead of indices: one vector or none."""
-        return list(self.operation.operands)[2:]
-
     def verify_invariants(self) -> None:
-        given = len(self.operation.operands)
-        if given not in (2, 3):
-            raise LayoutError(f"expected keys, a count and perhaps numbers, got {given} operands")
-        check_vector(self.keys, "keys")
+        self.check_vectors("a count")
         check_scalar(self.count, "a count")
-        for vector in self.numbers:
-            check_vector(vector, "numbers")
         check_result(self, GROUPS, ir.IntegerType.get_signless(64))
 
     def checks(self, ask: Checker[Q]) -> None:
@@ -64,7 +72,7 @@ class GroupByOp(MixedOp, name="group_by", traits=[Pure]):
             ask.equal(0, self.count, static)
 
 
-class SortOp(MixedOp, name="sort", traits=[Pure]):
+class SortOp(_Keyed, name="sort", traits=[Pure]):
     """The keys of every segment in ascending order, where offsets say which belong together (a segmented sort). With a
     third operand a segment has what stands there instead of keys: numbers in the order of their keys, and of equal keys
     in their own. Numbers of places that ascend are so a stable sort.
@@ -80,26 +88,13 @@ class SortOp(MixedOp, name="sort", traits=[Pure]):
     res: Result[Tensor]
 
     @property
-    def keys(self) -> ir.Value:
-        return self.operation.operands[0]
-
-    @property
     def offsets(self) -> ir.Value:
         return self.operation.operands[1]
 
-    @property
-    def numbers(self) -> list[ir.Value]:
-        """What segments have instead of keys: one vector or none."""
-        return list(self.operation.operands)[2:]
-
     def verify_invariants(self) -> None:
-        given = len(self.operation.operands)
-        if given not in (2, 3):
-            raise LayoutError(f"expected keys, offsets and perhaps numbers, got {given} operands")
-        check_vector(self.keys, "keys")
+        self.check_vectors("offsets")
         check_vector(self.offsets, "offsets")
         for vector in self.numbers:
-            check_vector(vector, "numbers")
             check_size(tensor_shape(vector), tensor_shape(self.keys).shape[0], "numbers")
             if vector.type.element_type != self.keys.type.element_type:
                 raise LayoutError(f"expected numbers of {self.keys.type.element_type}, got {vector.type.element_type}")
