@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build, flow
@@ -355,14 +355,18 @@ def counted(element: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     return arith.muli(element, count)
 
 
-def before(body: Body, one: Accumulator) -> Callable[[], ir.Value]:
-    """What an accumulator has before a loop."""
+def before(body: Body, one: Accumulator, known: Mapping[ir.Value, ir.Value] | None = None) -> Callable[[], ir.Value]:
+    """What an accumulator has before a loop; `known` has what stands for values there."""
+
+    def of(value: ir.Value) -> ir.Value:
+        return value if known is None else known.get(value, value)
+
     if one.store is not None:
-        place = list(one.store.operands)[1:]
-        return lambda: memref.load(place[0], place[1:])
+        buffer, *place = map(of, list(one.store.operands)[1:])
+        return lambda: memref.load(buffer, place)
     assert one.number is not None
     operand = 3 + one.number
-    return lambda: body.loop.operands[operand]
+    return lambda: of(body.loop.operands[operand])
 
 
 def carried_into(one: Accumulator, lanes: int, before: Callable[[], ir.Value]) -> ir.Value:

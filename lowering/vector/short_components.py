@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of
 from ragged_dialect.lowering.vector.emit import (
     Step,
+    before,
     carried_into,
     counted,
     first_lanes,
@@ -162,25 +163,16 @@ class _Component:
     def _step(self, body: Body) -> None:
         """Make one iteration of all elements."""
         kept = [one for one in body.accumulators if not is_count(body, one)]
-        carried = [carried_into(one, self.lanes, self._before(body, one)) for one in kept]
+        carried = [carried_into(one, self.lanes, before(body, one, self.known)) for one in kept]
         made = _Once(self, body).run(kept, carried)
         totals = {one: folded_lanes(one, x) for one, x in zip(kept, made, strict=True)}
         for one in body.accumulators:
             folded = totals[one] if one in totals else self._count(one)
-            self._keep(body, one, total_of(one, folded, self._before(body, one)))
+            self._keep(body, one, total_of(one, folded, before(body, one, self.known)))
 
     def _count(self, one: Accumulator) -> ir.Value:
         element = self.known.get(one.element, one.element)
         return counted(element, self.zero, self.found.length)
-
-    def _before(self, body: Body, one: Accumulator) -> Callable[[], ir.Value]:
-        """What an accumulator has before a loop."""
-        if one.store is not None:
-            buffer, *place = (self.known.get(x, x) for x in list(one.store.operands)[1:])
-            return lambda: memref.load(buffer, place)
-        assert one.number is not None
-        first = body.loop.operands[3 + one.number]
-        return lambda: self.known.get(first, first)
 
     def _keep(self, body: Body, one: Accumulator, total: ir.Value) -> None:
         """Put what was folded where it belongs."""

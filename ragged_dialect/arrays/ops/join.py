@@ -171,7 +171,7 @@ def rolled(x: Tensor, shift: Tensor, *, axis: int) -> Tensor:
     last = vectors.generate(count, moved)
     rest = vectors.generate(count, lambda q: build.sub(shapes.load(lengths, q), shapes.load(last, q)))
     first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(rest, q)))
-    made = contiguous(_concat(window(x, axis, first, last), window(x, axis, starts, rest), axis=axis))
+    made = _concat(window(x, axis, first, last), window(x, axis, starts, rest), axis=axis)
     number, level, nested = ragged_level(x, axis)
     return with_axis(made, number, nested) if level == len(nested.letters) - 1 else made  # lengths are those of x
 

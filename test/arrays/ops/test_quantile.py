@@ -94,7 +94,7 @@ def test_what_is_refused_is_told_in_the_unit_of_the_function() -> None:
         (np.nanpercentile, [[30]], r"np\.nanpercentile: expected a number or a vector for q, got rank 2"),
         (np.percentile, 101, r"np\.percentile: expected q from 0 to 100, got 101"),
         (np.nanquantile, -0.5, r"np\.nanquantile: expected q from 0 to 1, got -0\.5"),
-        (np.nanpercentile, True, r"np\.nanpercentile: expected numbers for q, got bool"),
+        (np.nanpercentile, True, r"np\.nanpercentile: expected a number for q, or several, got bool"),
     ):
         with pytest.raises(rg.ArgumentError, match=f"^{text}$"):
             function(x, q, axis=1)

@@ -37,6 +37,11 @@ def element(made: ir.Value, dtype: DType) -> ir.Value:
     return arith.bitcast(element_type(dtype), _turned(made, whole))
 
 
+def directed(made: ir.Value, dtype: DType, descending: bool) -> ir.Value:
+    """A key for an order, and back: all bits turned round where it descends."""
+    return arith.xori(made, constant(dtype, -1)) if descending else made
+
+
 def _turned(bits: ir.Value, whole: DType) -> ir.Value:
     """Bits of floats as integers in their order, and back: those of negative ones but for the sign turned round."""
     sign = arith.shrsi(bits, constant(whole, 8 * whole.itemsize - 1))

@@ -6,12 +6,11 @@ from math import prod
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir
-from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import flattened, restored
 from ragged_dialect.arrays.index.rows import component_lengths
-from ragged_dialect.arrays.ops.sorting.keys import KEYS, element, key
+from ragged_dialect.arrays.ops.sorting.keys import KEYS, directed, element, key
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import INT64, constant, convert
+from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
@@ -37,14 +36,14 @@ def by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
     """The indices along a dim that sort its elements, int64; equal ones stay in order. Keys of up to 32 bits are in
     front of their index, in one number: RuntimeCheckError, when it runs, for a component of more than 2**32."""
     if x.dtype.itemsize > 4:
-        keys = mapped(x, [], INT64, lambda e: _turned(key(e[0], x.dtype), INT64, descending))
+        keys = mapped(x, [], INT64, lambda e: directed(key(e[0], x.dtype), INT64, descending))
         return _sorted(keys, dim, mapped(x, [], INT64, lambda _: build.to_i64(loop_index(dim))))
     _check_places(x, dim)
     own = KEYS[x.dtype.itemsize]
     front, mask = build.constant(build.i64(), _PLACE), build.constant(build.i64(), (1 << _PLACE) - 1)
 
     def numbered(given: list[ir.Value]) -> ir.Value:
-        wide = convert(_turned(key(given[0], x.dtype), own, descending), own, INT64)
+        wide = convert(directed(key(given[0], x.dtype), own, descending), own, INT64)
         return arith.ori(arith.shli(wide, front), build.to_i64(loop_index(dim)))
 
     made = _sorted(mapped(x, [], INT64, numbered), dim)
@@ -69,17 +68,13 @@ def values_by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
 
     def ordered(given: list[ir.Value]) -> ir.Value:
         made = key(given[0], x.dtype, zeros=2)
-        return _turned(convert(made, narrow, own), own, descending)
+        return directed(convert(made, narrow, own), own, descending)
 
     def back(given: list[ir.Value]) -> ir.Value:
-        made = _turned(given[0], own, descending)
+        made = directed(given[0], own, descending)
         return element(convert(made, own, narrow), x.dtype)
 
     return mapped(_sorted(mapped(x, [], own, ordered), dim), [], x.dtype, back)
-
-
-def _turned(made: ir.Value, dtype: DType, descending: bool) -> ir.Value:
-    return arith.xori(made, constant(dtype, -1)) if descending else made
 
 
 def _sorted(keys: Tensor, dim: int, *numbers: Tensor) -> Tensor:

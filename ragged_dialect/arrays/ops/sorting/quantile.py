@@ -59,19 +59,15 @@ def listed(op: str, q: ArrayLike, most: int = 1) -> ArrayLike:
     numbers = storage.take(q)
     if numbers.ndim > 1:
         raise ArgumentError(f"{op}: expected a number or a vector for q, got rank {numbers.ndim}")
-    if numbers.dtype.kind not in "iuf":
-        raise ArgumentError(f"{op}: expected numbers for q, got {numbers.dtype}")
-    for one in numbers.reshape(-1).tolist():
-        if not 0 <= one <= most:
-            raise ArgumentError(f"{op}: expected q from 0 to {most}, got {one}")
-    return (numbers / most).tolist()
+    fractions = [_checked(one, op, most) / most for one in numbers.reshape(-1).tolist()]
+    return fractions if numbers.ndim else fractions[0]
 
 
-def _checked(q: ArrayLike) -> float:
+def _checked(q: ArrayLike, op: str = "quantile", most: int = 1) -> float:
     if not isinstance(q, (int, float, np.integer, np.floating)) or isinstance(q, bool):
-        raise ArgumentError(f"quantile: expected a number for q, or several, got {type(q).__name__}")
-    if not 0 <= q <= 1:
-        raise ArgumentError(f"quantile: expected q from 0 to 1, got {q}")
+        raise ArgumentError(f"{op}: expected a number for q, or several, got {type(q).__name__}")
+    if not 0 <= q <= most:
+        raise ArgumentError(f"{op}: expected q from 0 to {most}, got {q}")
     return float(q)  # pyright: ignore[reportUnknownArgumentType]
 
 

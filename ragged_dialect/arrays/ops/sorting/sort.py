@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from ragged_dialect import generic
-from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.rows import component_starts, row_ids
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.sorting.digits import by_digits
-from ragged_dialect.arrays.ops.sorting.keys import KEYS, key
+from ragged_dialect.arrays.ops.sorting.keys import KEYS, directed, key
 from ragged_dialect.arrays.ops.sorting.merges import are_merged, by_merges, values_by_merges
 from ragged_dialect.arrays.ops.sorting.ranks import are_few, by_ranks
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import INT64, constant, kind
+from ragged_dialect.arrays.tracing.elements import INT64, kind
 from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -75,11 +75,7 @@ def sorting(x: Tensor, dim: int, descending: bool) -> Tensor:
         return by_merges(x, dim, descending)
     whole = KEYS[x.dtype.itemsize]
 
-    def key_of(given: list[ir.Value]) -> ir.Value:
-        made = key(given[0], x.dtype)
-        return arith.xori(made, constant(whole, -1)) if descending else made
-
-    keys = mapped(x, [], whole, key_of)
+    keys = mapped(x, [], whole, lambda given: directed(key(given[0], x.dtype), whole, descending))
     few = are_few(keys, dim)
     if isinstance(few, bool):
         return by_ranks(keys, dim) if few else by_digits(keys, dim)
