@@ -176,8 +176,9 @@ def subview(
         return _expanded(narrow, [sizes[k] for k in kept])
     part = shapes.slice_of(x, starts, sizes)
     strides, offset = x.type.get_strides_and_offset()
-    if part.offsets or not all(_is_zero(start) for start in starts):
-        offset = DYNAMIC
+    moved = [(start, stride) for start, stride in zip(part.static_offsets, strides, strict=True) if start]
+    unknown = part.offsets or (moved and DYNAMIC in (offset, *(stride for _, stride in moved)))
+    offset = DYNAMIC if unknown else offset + sum(start * stride for start, stride in moved)
     kept = range(len(sizes)) if kept is None else kept
     layout = ir.StridedLayoutAttr.get(offset, [strides[k] for k in kept])
     shape = [part.static_sizes[k] for k in kept]

@@ -50,6 +50,11 @@ class Combiner:
         return self.ops[0].name == "arith.addf"
 
     @property
+    def is_product(self) -> bool:
+        """Whether it multiplies floats: what of a part alone is infinite is no number times a zero before it."""
+        return self.ops[0].name == "arith.mulf"
+
+    @property
     def takes_pairs(self) -> bool:
         """Whether elements may be combined with each other first. A maximum by comparison may not: it
         leaves NaN out as the element only."""

@@ -61,7 +61,7 @@ class Parts:
         combiners: dict[int, Combiner] = {}
         for number in reduced:
             found = find_combiner(arguments[number], yielded(op, number), beside)
-            if found is None or not maps[number].is_projected_permutation:
+            if found is None or not maps[number].is_projected_permutation or (runs and found.is_product):
                 return None
             combiners[number] = found
         return Parts(op, loop, combiners, runs) if combiners else None

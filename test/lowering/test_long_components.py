@@ -138,6 +138,14 @@ def test_exponentials_of_parts_with_maxima_of_their_own(case: str, dtype: str) -
     np.testing.assert_allclose(found.values, expected, *tolerance, equal_nan=True)
 
 
+def test_running_products_stay_in_order() -> None:
+    """A product of some rows alone may be infinite where that with those before it is zero."""
+    values = np.full((LEAST + 9, 2), 10.0, np.float32)
+    values[5] = 0.0
+    found = np.cumprod(rg.from_lengths(values, np.array([LEAST + 9])), axis=1)
+    np.testing.assert_array_equal(found.values, np.cumprod(values, 0))
+
+
 SHARED = Stage("shared", "convert-ragged-copies-to-linalg,reuse-ragged-outs,share-long-components")
 
 
