@@ -34,6 +34,7 @@ from ragged_dialect.arrays.index.levels import merge as merge
 from ragged_dialect.arrays.index.levels import partition as partition
 from ragged_dialect.arrays.index.levels import select as select
 from ragged_dialect.arrays.index.levels import split as split
+from ragged_dialect.arrays.index.repeat import repeat as repeat
 from ragged_dialect.arrays.index.routing import group_by as group_by
 from ragged_dialect.arrays.index.routing import ungroup as ungroup
 from ragged_dialect.arrays.ops.along import local_index as local_index
@@ -64,6 +65,7 @@ from ragged_dialect.arrays.ops.sorting.search import searchsorted as searchsorte
 from ragged_dialect.arrays.ops.sorting.sort import argsort as argsort
 from ragged_dialect.arrays.ops.sorting.sort import sort as sort
 from ragged_dialect.arrays.ops.sorting.topk import top_k as top_k
+from ragged_dialect.arrays.ops.sorting.unique import unique as unique
 from ragged_dialect.arrays.tracing.gradients import grad as grad
 from ragged_dialect.arrays.tracing.gradients import jvp as jvp
 from ragged_dialect.arrays.tracing.gradients import value_and_grad as value_and_grad

@@ -95,12 +95,21 @@ def boolean_mask(x: Tensor, mask: Tensor) -> Tensor:
     if mask.dtype != BOOL:
         raise ArgumentError(f"{x.trace.op}: expected a mask of booleans, got {mask.described}")
     x, mask = contiguous(x), contiguous(mask)
-    axis, theirs = _leading(x, mask)
+    return chosen(x, leading_level(x, mask), *kept_rows(mask))
+
+
+def leading_level(x: Tensor, other: Tensor) -> int:
+    """The innermost dim of a ragged array of one axis, which has the structure of the leading levels of `x`."""
+    axis, theirs = _leading(x, other)
     x.trace.conform(axis, theirs)
-    level = len(theirs.letters) - 1
-    before, at = kept_rows(mask)
+    return len(theirs.letters) - 1
+
+
+def chosen(x: Tensor, dim: int, before: ir.Value, at: ir.Value) -> Tensor:
+    """The rows at positions `at` of a ragged dim, of which there are so many before each row."""
+    _, level, axis = ragged_level(x, dim)
     offsets = vectors.gather(before, axis.vectors[axis.letters[:level].count("r")])
-    return rearranged(x, level, at, relaid(x, level, offsets))
+    return rearranged(x, dim, at, relaid(x, dim, offsets))
 
 
 @operation("gather")

@@ -205,8 +205,13 @@ def slice_bounds(extent: Mixed, start: Mixed | None, stop: Mixed | None, step: i
 
 def kept_rows(mask: Tensor) -> tuple[ir.Value, ir.Value]:
     """Of a vector of booleans: how many are true before each position (one entry more), and the
-    positions of those that are: the rows of a list that has one element for each that is true."""
+    positions of those that are."""
     storage = mask.storage
-    before = vectors.running(shapes.dim(storage, 0), lambda i: arith.extui(build.i64(), tensor.extract(storage, [i])))
-    kept = NestedAxis("dr", [before], [None, None])
-    return before, builders.row_ids(mask.trace.nothing_of(kept), 1)
+    return repeated_rows(mask, shapes.dim(storage, 0), lambda i: arith.extui(build.i64(), tensor.extract(storage, [i])))
+
+
+def repeated_rows(x: Tensor, size: Mixed, count: Callable[[ir.Value], ir.Value]) -> tuple[ir.Value, ir.Value]:
+    """How many rows there are before each position (one entry more) where position i has `count(i)`, an i64, and the
+    position of each: the rows of lists of as many elements."""
+    before = vectors.running(size, count)
+    return before, builders.row_ids(x.trace.nothing_of(NestedAxis("dr", [before], [None, None])), 1)

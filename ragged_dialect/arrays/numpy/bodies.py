@@ -69,6 +69,11 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int) -> ArrayLike:
     return OPERATIONS["take"](a, indices, axis=axis)
 
 
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int) -> ArrayLike:
+    """Elements several times; NumPy's default, all as one vector, is none of ragged arrays."""
+    return OPERATIONS["repeat"](a, repeats, axis=axis)
+
+
 def astype(x: ArrayLike, dtype: DTypeLike) -> ArrayLike:
     """The elements in another dtype."""
     return OPERATIONS["astype"](x, dtype=dtype_of(dtype))

@@ -25,14 +25,13 @@ _UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
 _ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
 _REDUCING = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
 
-_SORTED = "rg.sort(x, axis=1) has the elements of each component in order"
 _STORED = "rg.save_npz(file, x)"
 _CHOSEN = "masks are indices as they are: x[mask], whose row_ids are the components"
 _JOINED = "rg.concat joins along any dim, rg.stack along a new one"
 _SHOWN = "repr(x), or x.tolist()"
 _FILLED = "np.nan_to_num puts numbers in the place of nan"
 INSTEAD = {
-    "unique": _SORTED,
+    "unique": "rg.unique(x) has the distinct elements of each component, np.unique(x.values) those of all",
     "histogram": "(x[..., None] == numbers).sum(axis=1) counts in each component",
     "bincount": "(x[..., None] == numbers).sum(axis=1) counts in each component",
     "pad": "x.to_padded() is dense, rg.concat joins along any dim",
@@ -46,7 +45,6 @@ INSTEAD = {
     "place": "arrays do not change: rg.where",
     "delete": "x[mask] leaves out what the mask does not have",
     "empty_like": "rg.empty_like",
-    "repeat": "rg.take(x, indices) takes components again",
     "ravel": "x.values has all elements",
     "copy": "arrays do not change",
     "moveaxis": "x.transpose",

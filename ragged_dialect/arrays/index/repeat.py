@@ -1,0 +1,69 @@
+"""Elements and inner lists several times, side by side."""
+
+from __future__ import annotations
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import tensor
+from ragged_dialect.arrays.index.dims import dim_of
+from ragged_dialect.arrays.index.gather import chosen, leading_level
+from ragged_dialect.arrays.index.getitem import take_at
+from ragged_dialect.arrays.index.rows import as_index, ragged_level, repeated_rows
+from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
+from ragged_dialect.arrays.tracing.elements import INT64, convert
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.ir import build, vectors
+from ragged_dialect.layout import RAGGED
+
+
+@operation("repeat")
+def repeat(x: Tensor, repeats: Tensor, *, axis: int) -> Tensor:
+    """Each element, or inner list, of a dim as often as `repeats` says, side by side, as `np.repeat`. That is a number,
+    or integers: for a ragged dim in the structure of the dims up to it, for another one a vector. The values have a
+    gradient. ArgumentError for what is no integer, LayoutError for another structure, RuntimeCheckError where one is
+    below 0.
+
+    >>> words = rg.ragged([[10, 20], [], [30]])
+    >>> rg.repeat(words, rg.ragged([[2, 1], [], [3]]), axis=1).tolist()
+    [[10, 10, 20], [], [30, 30, 30]]
+    >>> rg.repeat(words, np.array([1, 0, 2]), axis=0).tolist()
+    [[10, 20], [30], [30]]
+    """
+    dim, op = dim_of(x, axis), x.trace.op
+    if repeats.dtype.kind != "i":
+        raise ArgumentError(f"{op}: expected integers for repeats, got {repeats.described}")
+    x = contiguous(x)
+    is_ragged = x.layout.letter(dim) in RAGGED
+    if is_ragged:
+        _, level, own = ragged_level(x, dim)
+        size = vectors.last(own.vectors[own.letters[:level].count("r")])
+    else:
+        size = build.value(x.extent(dim))
+    if repeats.ndim == 0:
+        number = as_index(repeats)
+        builders.assert_valid([number], "at_least", op, dim + 1, factor=0)
+        before, at = repeated_rows(x, size, lambda _: build.to_i64(number))
+    else:
+        given = _agreed(x, dim, repeats, is_ragged)
+        counts = vectors.generate(size, lambda i: convert(tensor.extract(given.storage, [i]), given.dtype, INT64))
+        builders.assert_valid([counts], "at_least", op, dim + 1, factor=0)
+        before, at = repeated_rows(x, size, lambda i: tensor.extract(counts, [i]))
+    return chosen(x, dim, before, at) if is_ragged else take_at(x, dim, at)
+
+
+def _agreed(x: Tensor, dim: int, repeats: Tensor, is_ragged: bool) -> Tensor:
+    """Numbers for all rows of a dim, one after the other."""
+    if is_ragged and not repeats.is_dense:
+        repeats = contiguous(repeats)
+        if leading_level(x, repeats) == dim:
+            return repeats
+    elif not is_ragged and repeats.is_dense and repeats.ndim == 1:
+        agree = equal_extents if x.layout.is_plain(dim) else batch_extent
+        agree((repeats, 0), (x, dim), dim)
+        return repeats
+    wanted = f"the structure of dims 0 to {dim}" if is_ragged else "a vector"
+    raise LayoutError(
+        f'{x.trace.op}: expected a number or {wanted} for repeats of dim {dim}, got layout "{repeats.layout}"'
+    )

@@ -1,0 +1,62 @@
+"""`unique`: the elements of every component without what is there again."""
+
+from __future__ import annotations
+
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.index.dims import dim_of
+from ragged_dialect.arrays.index.gather import chosen
+from ragged_dialect.arrays.index.rows import component_starts, ragged_level, repeated_rows, row_ids
+from ragged_dialect.arrays.ops.reduce import source
+from ragged_dialect.arrays.ops.sorting.sort import ordered
+from ragged_dialect.arrays.tracing.elements import INT64, compare, kind
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.layout import RAGGED
+
+
+@operation("unique")
+def unique(x: Tensor, *, axis: int = -1, return_counts: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    """The distinct elements of every component of lists of numbers, in ascending order, as `np.unique` of each; with
+    `return_counts` also how often each is there, int64. All nan are one element. The values have a gradient, which goes
+    to the first of equal ones. LayoutError for features, which may have different numbers of them.
+
+    >>> words = rg.ragged([[7, 3, 7], [], [5]])
+    >>> rg.unique(words).tolist()
+    [[3, 7], [], [5]]
+    >>> rg.unique(words, return_counts=True)[1].tolist()
+    [[1, 2], [], [1]]
+    """
+    x = source(x)
+    dim = dim_of(x, axis)
+    if dim != x.ndim - 1 or len(x.axes) > 1 or x.layout.letter(dim) not in RAGGED:
+        raise LayoutError(
+            f'{x.trace.op}: expected the last dim of lists of numbers, got dim {dim} of layout "{x.layout}"'
+        )
+    x = ordered(x, dim, descending=False)
+    rows, starts, storage = row_ids(x, ragged_level(x, dim)[2]), component_starts(x, dim), x.storage
+    size = shapes.dim(storage, 0)
+
+    def is_first(i: ir.Value) -> ir.Value:
+        begins = build.equal(i, shapes.load(starts, shapes.load(rows, i)))
+        here = tensor.extract(storage, [i])
+        before = tensor.extract(storage, [build.value(build.maximum(build.sub(i, 1), 0))])
+        differs = compare("ne", here, before)
+        if kind(x.dtype) == "f":
+            differs = arith.andi(differs, arith.ori(compare("eq", here, here), compare("eq", before, before)))
+        return arith.extui(build.i64(), arith.ori(begins, differs))
+
+    before, at = repeated_rows(x, size, is_first)
+    found = chosen(x, dim, before, at)
+    if not return_counts:
+        return found
+    count = shapes.dim(at, 0)
+
+    def run(k: ir.Value) -> ir.Value:
+        following = build.value(build.add(k, 1))
+        start = shapes.load(at, build.minimum(following, build.sub(count, 1)))
+        end = arith.select(build.equal(following, count), size, start)
+        return build.to_i64(build.sub(end, shapes.load(at, k)))
+
+    return found, x.trace.assembled(vectors.generate(count, run), found.axes, INT64)
