@@ -884,3 +884,94 @@ func.func @numbers(%x: memref<?x4xi64> {llvm.noalias}, %out: memref<4xi64> {llvm
   }
   return
 }
+
+// -----
+
+// A search that halves what is left of a table: all lanes take the same steps, and each looks up its own place. What is
+// left of the elements has a mask, which is that of what is looked up.
+
+// CHECK-LABEL: func.func @search
+// CHECK-SAME: (%[[T:.*]]: memref<?xf32> {llvm.noalias}, %[[X:.*]]: memref<?xf32> {llvm.noalias}
+// CHECK-DAG: %[[ALL:.*]] = arith.constant dense<true> : vector<32xi1>
+// CHECK: scf.for %[[I:.*]] = %c0 to %{{.*}} step %c32 {
+// CHECK: %[[V:.*]] = vector.load %[[X]][%[[I]]] : memref<?xf32>, vector<32xf32>
+// CHECK: %[[FOUND:.*]]:2 = scf.while (%[[LOW:.*]] = %{{.*}}, %[[SIZE:.*]] = %[[N:.*]]) : (vector<32xindex>, index)
+// CHECK:   %[[SOME:.*]] = arith.cmpi sgt, %[[SIZE]], %c0 : index
+// CHECK:   scf.condition(%[[SOME]])
+// CHECK:   %[[HALF:.*]] = arith.ceildivui
+// CHECK:   %[[AT:.*]] = arith.subi %{{.*}} : vector<32xindex>
+// CHECK:   %[[HERE:.*]] = vector.gather %[[T]][%c0] [%[[AT]]], %[[ALL]]
+// CHECK:   %[[LESS:.*]] = arith.cmpf olt, %[[HERE]], %[[V]] : vector<32xf32>
+// CHECK:   arith.select %[[LESS]], %{{.*}} : vector<32xi1>, vector<32xindex>
+// CHECK: vector.store %[[FOUND]]#0
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: vector.gather %[[T]][%c0] [%{{.*}}], %[[MASK]]
+// CHECK: return
+
+// Iterations that end apart, and tables that are written, are left as they are.
+
+// CHECK-LABEL: func.func @apart
+// CHECK: ragged.scalar = "a loop in it"
+// CHECK-LABEL: func.func @written
+// CHECK: ragged.scalar = "memory that may be one"
+func.func @search(%t: memref<?xf32>, %x: memref<?xf32>, %y: memref<?xindex>, %n: index, %size: index) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {llvm.noalias}, {llvm.noalias}, {}, {}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %found:2 = scf.while (%low = %c0, %left = %size) : (index, index) -> (index, index) {
+      %some = arith.cmpi sgt, %left, %c0 : index
+      scf.condition(%some) %low, %left : index, index
+    } do {
+    ^bb0(%low: index, %left: index):
+      %half = arith.ceildivui %left, %c2 : index
+      %above = arith.addi %low, %half : index
+      %at = arith.subi %above, %c1 : index
+      %here = memref.load %t[%at] : memref<?xf32>
+      %less = arith.cmpf olt, %here, %v : f32
+      %next = arith.select %less, %above, %low : index
+      %rest = arith.subi %left, %half : index
+      scf.yield %next, %rest : index, index
+    }
+    memref.store %found#0, %y[%i] : memref<?xindex>
+  }
+  return
+}
+
+func.func @apart(%x: memref<?xindex>, %y: memref<?xindex>, %n: index) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {llvm.noalias}, {}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xindex>
+    %found = scf.while (%left = %v) : (index) -> index {
+      %some = arith.cmpi sgt, %left, %c0 : index
+      scf.condition(%some) %left : index
+    } do {
+    ^bb0(%left: index):
+      %rest = arith.subi %left, %c1 : index
+      scf.yield %rest : index
+    }
+    memref.store %found, %y[%i] : memref<?xindex>
+  }
+  return
+}
+
+func.func @written(%t: memref<?xindex>, %x: memref<?xindex>, %n: index, %size: index) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {llvm.noalias}, {}, {}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xindex>
+    %found:2 = scf.while (%at = %v, %left = %size) : (index, index) -> (index, index) {
+      %some = arith.cmpi sgt, %left, %c0 : index
+      scf.condition(%some) %at, %left : index, index
+    } do {
+    ^bb0(%at: index, %left: index):
+      %next = memref.load %t[%at] : memref<?xindex>
+      %rest = arith.subi %left, %c1 : index
+      scf.yield %next, %rest : index, index
+    }
+    memref.store %found#0, %t[%i] : memref<?xindex>
+  }
+  return
+}

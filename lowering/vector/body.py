@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of
 from ragged_dialect.ir.match import byte_size, constant_int, is_made_in, is_number, made_by
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import GUARD
 from ragged_dialect.lowering.buffers import is_own, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.vector.machine import Registers
+from ragged_dialect.lowering.vector.walks import Walk
 
 _ROUNDED = frozenset({"arith.addf", "arith.mulf"})
 _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign", "floor", "fma", "sqrt", "trunc"))
@@ -76,7 +78,8 @@ class Body:
     """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, what they
     fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop,
     `falling` those that fall as it rises, `bytes` the widths of elements in memory, `wide` those in registers. It
-    only `reads` where it stores nothing, or all rows to one place. `registers` are those that it becomes one of."""
+    only `reads` where it stores nothing, or all rows to one place. `walks` are loops in it that vectors go through
+    together, `registers` those that it becomes one of."""
 
     loop: ir.Operation
     run: Run | None = None
@@ -88,6 +91,7 @@ class Body:
     wide: set[int] = field(default_factory=set[int])
     reads: bool = False
     registers: Registers | None = None
+    walks: dict[ir.Operation, Walk] = field(default_factory=dict[ir.Operation, Walk])
 
     @property
     def block(self) -> ir.Block:
@@ -267,6 +271,8 @@ def _classify(body: Body) -> None:
             _classify_access(body, op, op.name == "memref.store")
         elif guard_of(op) is not None:
             continue
+        elif op.name == "scf.while":
+            _classify_walk(body, op)
         else:
             require_vector_form(op)
             varying = [x for x in inside if x not in body.uniform]
@@ -274,6 +280,25 @@ def _classify(body: Body) -> None:
                 _classify_index(body, op, varying[0])
             if all(x in body.uniform for x in inside):
                 body.uniform.add(op.results[0])
+
+
+def _classify_walk(body: Body, op: ir.Operation) -> None:
+    """Find what a loop does for all iterations. Unfit for one that stores, or ends for some of them."""
+    walk = Walk.of(op, lambda x: body.is_inside(x) and x not in body.uniform and not is_made_in(x, op))
+    if walk is None:
+        raise Unfit("a loop in it")
+    for inner in (o.operation for region in op.regions for o in list(region.blocks[0].operations)[:-1]):
+        if inner.name != "memref.load":
+            require_vector_form(inner)
+        elif body.is_inside(inner.operands[0]) or strides_of(inner.operands[0])[-1] != 1:
+            raise Unfit("an access across memory")
+        elif any(x in walk.varying for x in list(inner.operands)[1:-1]):
+            raise Unfit("an access across memory")
+    for x in walk.varying:
+        require_element(x.type)
+        body.wide.add(4 if _is_short(x.type) else byte_size(x.type))
+    body.uniform |= {x for x in op.results if x not in walk.varying}
+    body.walks[op] = walk
 
 
 def _classify_index(body: Body, op: ir.Operation, x: ir.Value) -> None:
@@ -353,6 +378,7 @@ def _require_kind(op: ir.Operation) -> None:
 def _require_apart(body: Body) -> None:
     """Unfit unless what an iteration writes is what no other iteration reads or writes."""
     found = [op for op in body.ops if op.name in ("memref.load", "memref.store")]
+    looked_up = [load for walk in body.walks for load in find_ops(walk, "memref.load")]
     written = [op for op in found if op.name == "memref.store"]
     folded = [one.store for one in body.accumulators if one.store is not None]
     for store in written:
@@ -362,10 +388,12 @@ def _require_apart(body: Body) -> None:
             late = op.name == "memref.load" and not _is_before(body, op, store)
             if op != store and (late or op.name == "memref.store" or not same) and not _are_apart(op, store):
                 raise Unfit("memory that may be one")
+        if not all(_are_apart(op, store) for op in looked_up):
+            raise Unfit("memory that may be one")
     if body.run is not None and (written or folded or not all(apart(op.operands[0], body.run.buffer) for op in found)):
         raise Unfit("memory that may be one")
     for number, fold in enumerate(folded):
-        if not all(_are_apart(op, fold) for op in [*found, *folded[:number]]):
+        if not all(_are_apart(op, fold) for op in [*found, *looked_up, *folded[:number]]):
             raise Unfit("memory that may be one")
 
 

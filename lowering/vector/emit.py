@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build, flow
@@ -14,6 +14,7 @@ from ragged_dialect.lowering.math.library import call_masked
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of
 from ragged_dialect.lowering.vector.divisions import divided, has_floats
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
+from ragged_dialect.lowering.vector.walks import Walk
 
 _AHEAD = 8192
 """Bytes before which memory is asked for by loops that only read, and by what is read with a mask: some processors
@@ -219,6 +220,8 @@ class Step:
             self.store(op)
         elif (guard := guard_of(op)) is not None:
             self.known[op.results[0]] = self._guarded(guard)
+        elif op in self.body.walks:
+            self._walk(self.body.walks[op])
         else:
             if op.results[0] in self.body.shifted or op.results[0] in self.body.falling:
                 self.shift(op)
@@ -249,6 +252,48 @@ class Step:
             return [arith.select(rare, call_masked(guard.call, operands, rare), usual)]
 
         return flow.choose(some, called, lambda: [usual], [usual.type])[0]
+
+    def _walk(self, walk: Walk) -> None:
+        """A loop that all lanes go through together; what it reads at places that vary is gathered."""
+        known, same = dict(self.known), dict(self.same)
+        before, after = (region.blocks[0] for region in walk.loop.regions)
+
+        def state(values: Iterable[ir.Value]) -> list[ir.Value]:
+            pairs = zip(walk.state, values, strict=True)
+            return [self.vector(x) if one in walk.varying else self.same.get(x, x) for one, x in pairs]
+
+        def name(arguments: Iterable[ir.Value], values: Iterable[ir.Value]) -> None:
+            for argument, value in zip(arguments, values, strict=True):
+                (self.known if argument in walk.varying else self.same)[argument] = value
+
+        def make(block: ir.Block, values: list[ir.Value]) -> list[ir.Value]:
+            name(block.arguments, values)
+            *ops, end = (op.operation for op in block.operations)
+            for op in ops:
+                if op.results[0] not in walk.varying:
+                    clone(op, self.same)
+                elif op.name == "memref.load":
+                    self.known[op.results[0]] = self._gathered(op)
+                else:
+                    self.compute(op)
+            return list(end.operands)
+
+        def goes_on(values: list[ir.Value]) -> ir.Value:
+            condition = make(before, values)[0]
+            return self.same.get(condition, condition)
+
+        found = flow.repeat(state(walk.loop.operands), goes_on, lambda values: state(make(after, values)))
+        self.known, self.same = known, same  # without what was made inside
+        name(walk.loop.results, found)
+
+    def _gathered(self, op: ir.Operation) -> ir.Value:
+        """What a load reads for each lane at a place of its own."""
+        buffer, *places, last = op.operands
+        type_ = lanes_type(self.lanes, op.results[0].type)
+        start = [*(self.same.get(x, x) for x in places), build.value(0)]
+        mask = splat(build.constant(ir.IntegerType.get_signless(1), 1), self.lanes) if self.mask is None else self.mask
+        zeros = splat(build.constant(type_.element_type, 0), self.lanes)
+        return vector.gather(type_, buffer, start, self.vector(last), mask, zeros)
 
     def load(self, op: ir.Operation) -> ir.Value:
         """What a load reads, from where its first iteration does."""

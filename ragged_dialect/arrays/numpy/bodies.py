@@ -15,6 +15,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import AxisArgument
 from ragged_dialect.arrays.index.levels import compact
+from ragged_dialect.arrays.index.repeat import repeat as repeated
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
 from ragged_dialect.arrays.ops.along import local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as along
@@ -71,7 +72,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int) -> ArrayLike:
 
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int) -> ArrayLike:
     """Elements several times; NumPy's default, all as one vector, is none of ragged arrays."""
-    return OPERATIONS["repeat"](a, repeats, axis=axis)
+    return repeated(a, repeats, axis=axis)
 
 
 def astype(x: ArrayLike, dtype: DTypeLike) -> ArrayLike:
