@@ -117,13 +117,17 @@ class Tensor(Value):
         number, level = self.place(dim)
         axis = self.axes[number]
         if isinstance(axis, PlainAxis):
-            return axis.extent if axis.extent is not None else shapes.dim(self.storage, number)
+            return axis.extent if axis.extent is not None else shapes.dim(self.value, dim)
         found = axis.extents[level]
         return found if found is not None else tensor.dim(self.value, build.value(dim))
 
     def storage_sizes(self) -> list[Mixed]:
-        """Extents of the storage axes."""
-        return [shapes.dim(self.storage, number) for number in range(len(self.axes))]
+        """Extents of the storage axes: of plain ones without asking for the elements, so that what makes these may be
+        fused."""
+        return [
+            self.extent(self.layout.dims(number)[0]) if isinstance(axis, PlainAxis) else shapes.dim(self.storage, number)
+            for number, axis in enumerate(self.axes)
+        ]
 
     def nested(self, dim: int) -> NestedAxis | None:
         """The nested axis of a dim, None for a plain one."""
