@@ -24,6 +24,7 @@ from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.narrowing import is_scalar
+from ragged_dialect.types import dense_type, shape_of
 
 
 @operation("to_padded")
@@ -39,7 +40,12 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
         raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
     limits = [as_index(m) for m in maxima]
     filler = _filler(pad, x.dtype)
-    return structured(x, builders.to_padded(x.value, filler, limits, truncate))
+    made = builders.to_padded(x.value, filler, limits, truncate)
+    static = list(shape_of(made.type).shape)
+    for dim, number in zip(ragged, maxima, strict=False):
+        if isinstance(number.constant, int) and number.constant > 0:
+            static[dim] = number.constant
+    return structured(x, shapes.cast(made, dense_type(static, made.type.element_type)))
 
 
 def _filler(pad: Tensor, dtype: DType) -> ir.Value:

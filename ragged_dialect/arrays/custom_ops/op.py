@@ -259,7 +259,7 @@ def torch_op(name: str, function: Body, *examples: ArrayLike) -> TorchOp:
     """
     parts = str(name).split("::")
     if len(parts) != 2 or not all(part.isascii() and part.isidentifier() and not iskeyword(part) for part in parts):
-        raise ArgumentError(f"torch_op: expected a name like 'namespace::name', got {name!r}")
+        raise ArgumentError(f"torch_op: expected a name like 'namespace::name', of no keywords, got {name!r}")
     if _GRADIENT in name:
         raise ArgumentError(f"torch_op: expected a name without '{_GRADIENT}', as gradients have, got '{name}'")
     leaves = [simple_leaf(name, example) for example in examples]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.index.reorder import pick_each, rearranged, relaid
 from ragged_dialect.arrays.index.rows import (
+    check_largest,
     component_lengths,
     component_starts,
     from_ends,
@@ -13,6 +14,7 @@ from ragged_dialect.arrays.index.rows import (
     ragged_level,
     row_ids,
     slice_bounds,
+    wrapped,
 )
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_levels
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
@@ -122,9 +124,11 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     x, index = contiguous(x), contiguous(index)
     if index.is_dense:
         return _gather_matrix(x, index)
-    _, theirs = _leading(x, index)
+    own, theirs = _leading(x, index)
     level = len(theirs.letters) - 1
     equal_levels(x, index, 0, level)
+    if own.letters == "dr" and all(isinstance(axis, PlainAxis) for axis in x.axes[1:]):
+        return _gathered_rows(x, index)
     lengths, starts = component_lengths(x, level), component_starts(x, level)
     ids = row_ids(index, theirs)
     given = shapes.as_vector(index.storage)
@@ -136,6 +140,36 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
         count, lambda k: build.add(shapes.load(starts, shapes.load(ids, k)), shapes.load(at, k))
     )
     return rearranged(x, level, positions, relaid(x, level, theirs.vectors[-1]))
+
+
+def _gathered_rows(x: Tensor, index: Tensor) -> Tensor:
+    """Rows of each component by its indices, as a loop over components, which may be fused with others. Of the indices
+    of a component the largest one is checked, as a number without a sign."""
+    lengths, starts = (
+        Tensor(x.trace, vector, INT64, (PlainAxis(None),))
+        for vector in (component_lengths(x, 1), component_starts(x, 1))
+    )
+
+    def place(given: list[ir.Value]) -> ir.Value:
+        return build.value(wrapped(convert(given[0], index.dtype, INT64), given[1]))
+
+    zeros = shapes.fill(build.constant(build.i64(), 0), empty(x.trace, lengths.axes, [(index, 0)], INT64))
+    operands = [(index, (0, 1)), (lengths, (0,)), (starts, (0,))]
+    (largest,) = compute(
+        x.trace, operands[:2], [(zeros, INT64, lengths.axes, (0,))], 2, frozenset({1}),
+        lambda given: [arith.maxui(given[2], place(given))],
+    )  # fmt: skip
+    some = builders.lengths(index.value, 1)
+
+    check_largest(x, 1, largest.storage, lambda b: shapes.load(lengths.storage, b), lambda b: shapes.load(some, b))
+    axes, levels = [index.axes[0], *x.axes[1:]], [(index, 0), (index, 1), *((x, dim) for dim in range(2, x.ndim))]
+
+    def row(given: list[ir.Value]) -> list[ir.Value]:
+        at = build.to_index(arith.addi(place(given), given[2]))
+        return [tensor.extract(x.storage, [at, *(loop_index(dim) for dim in range(2, x.ndim))])]
+
+    out = (empty(x.trace, axes, levels, x.dtype), x.dtype, axes, range(x.ndim))
+    return compute(x.trace, operands, [out], x.ndim, frozenset(), row)[0]
 
 
 def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:

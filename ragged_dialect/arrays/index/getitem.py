@@ -149,16 +149,23 @@ def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
     if step == 0:
         raise ArgumentError("getitem: expected a step other than 0, got 0")
     bounds = [item.start, item.stop]
-    leaves += [b if isinstance(b, Tensor) else integer("getitem", "a bound", b) for b in bounds if b is not None]
+    leaves += [b if isinstance(b, Tensor) else _bound(b) for b in bounds if b is not None]
     # steps beyond every component are alike, and the least number has no opposite
     return ("slice", item.start is not None, item.stop is not None, max(step, 1 - 2**63))
+
+
+def _bound(given: Any) -> int:
+    if getattr(given, "ndim", 0):
+        hint = "x[rg.local_index(x) < stops[:, None]] has one for each component"
+        raise ArgumentError(f"getitem: expected an integer for a bound, got an array ({hint})")
+    return integer("getitem", "a bound", given)
 
 
 def _expanded(x: RaggedArray | Tensor, items: tuple[object, ...]) -> list[object]:
     """The items with `...` replaced by whole slices."""
     rank, used = x.ndim, sum(_dims_used(x, item, item is items[0]) for item in items)
     if used > rank:
-        raise AxisError(f"getitem: expected at most {rank} indices, got {used}")
+        raise AxisError(f"getitem: expected indices of at most {rank} dims, got {used}")
     at = [k for k, item in enumerate(items) if item is Ellipsis]
     if len(at) > 1:
         raise ArgumentError("getitem: expected at most one ellipsis, got more")

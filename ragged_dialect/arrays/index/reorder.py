@@ -9,6 +9,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.index.rows import (
+    check_largest,
     component_lengths,
     component_starts,
     explicit_extents,
@@ -22,7 +23,7 @@ from ragged_dialect.arrays.index.rows import (
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
-from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 
@@ -101,8 +102,15 @@ def pick_each(x: Tensor, dim: int, index: Index, count: Mixed, extent: int | Non
         return arith.divui(i, count)
 
     at = from_ends(total, lambda i: index(parent(i), arith.remui(i, count)), lambda i: shapes.load(lengths, parent(i)))
-    bounds = vectors.generate(total, lambda i: shapes.load(lengths, parent(i)))
-    builders.assert_valid([at, bounds], "position", x.trace.op, dim)
+
+    def largest(p: ir.Value) -> ir.Value:
+        def more(k: ir.Value, so_far: list[ir.Value]) -> list[ir.Value]:
+            place = build.value(build.add(build.mul(p, count), k))
+            return [arith.maxui(so_far[0], tensor.extract(at, [place]))]
+
+        return flow.for_loop(count, [build.constant(build.i64(), 0)], more)[0]
+
+    check_largest(x, dim, vectors.generate(parents, largest), lambda p: shapes.load(lengths, p), lambda _: count)
     rows = vectors.generate(total, lambda i: build.add(shapes.load(starts, parent(i)), shapes.load(at, i)))
     if level == len(axis.letters) - 1:
         return _matrices(x, dim, rows, count, extent)

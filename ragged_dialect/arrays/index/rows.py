@@ -102,6 +102,27 @@ def from_ends(size: Mixed, number: Callable[[ir.Value], ir.Value], extent: Calla
     return vectors.generate(size, lambda i: wrapped(number(i), extent(i)))
 
 
+def check_largest(
+    x: Tensor,
+    dim: int,
+    largest: ir.Value,
+    extent: Callable[[ir.Value], Mixed],
+    count: Callable[[ir.Value], Mixed],
+    kind: str = "position",
+) -> None:
+    """IndexError, when it runs, where the largest of the `count(p)` indices of a component, as numbers without a sign,
+    is outside of its `extent(p)`. Of no indices it is 0."""
+
+    def bound(p: ir.Value) -> ir.Value:
+        size = extent(p)
+        return build.to_i64(
+            arith.select(build.equal(count(p), 0), build.value(build.maximum(size, 1)), build.value(size))
+        )
+
+    bounds = vectors.generate(shapes.dim(largest, 0), bound)
+    builders.assert_valid([largest, bounds], kind, x.trace.op, dim)
+
+
 def clamped(bound: Mixed, extent: Mixed) -> Mixed:
     """A bound of a slice as Python reads it: from the end when negative, moved into [0, extent]."""
     return build.minimum(build.maximum(wrapped(bound, extent), 0), extent)

@@ -268,15 +268,27 @@ def flip(m: ArrayLike, axis: int | tuple[int, ...] | None = None) -> ArrayLike:
     return m[tuple(slice(None, None, -1) if dim in gone else slice(None) for dim in range(m.ndim))]
 
 
-def diff(a: ArrayLike, n: int = 1, axis: int = -1) -> ArrayLike:
-    """Differences of neighbours along a dim, `n` times: components have so many elements fewer."""
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, append: ArrayLike = None) -> ArrayLike:
+    """Differences of neighbours along a dim, `n` times: components have so many elements fewer. What is put before or
+    behind first is a number, or joins them as `rg.concat` does."""
     times = integer("np.diff", "n", n)
     if times < 0:
         raise ArgumentError(f"np.diff: expected n of at least 0, got {times}")
     dim = checked_axis("np.diff", axis, a.ndim)
+    ends = [_end(a, dim, x) for x in (prepend, append)]
+    if prepend is not None or append is not None:
+        a = concat([x for x in (ends[0], a, ends[1]) if x is not None], axis=dim)
     for _ in range(times):
         a = OPERATIONS["not_equal" if a.dtype == np.bool_ else "subtract"](cut(a, dim, 1, None), cut(a, dim, None, -1))
     return a
+
+
+def _end(a: ArrayLike, dim: int, x: ArrayLike) -> ArrayLike:
+    """What joins an array along a dim: of a number one element for each row."""
+    if x is None or isinstance(x, Value) or np.ndim(x):
+        return x
+    rows = OPERATIONS["where"](True, x, zeros_like(OPERATIONS["sum"](a, axis=dim), a.dtype))
+    return rows[(*[slice(None)] * dim, None)]
 
 
 @operation("ptp")

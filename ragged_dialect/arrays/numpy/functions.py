@@ -32,8 +32,8 @@ _SHOWN = "repr(x), or x.tolist()"
 _FILLED = "np.nan_to_num puts numbers in the place of nan"
 INSTEAD = {
     "unique": "rg.unique(x) has the distinct elements of each component, np.unique(x.values) those of all",
-    "histogram": "(x[..., None] == numbers).sum(axis=1) counts in each component",
-    "bincount": "(x[..., None] == numbers).sum(axis=1) counts in each component",
+    "histogram": "rg.bincount(np.digitize(x, bounds), len(bounds) + 1) counts in each component",
+    "bincount": "rg.bincount(x, count) counts in each component",
     "pad": "x.to_padded() is dense, rg.concat joins along any dim",
     "interp": "rg.searchsorted finds the places of numbers, rg.take what is there",
     "outer": "x[:, :, None] * y[:, None, :] of the pairs of each component",

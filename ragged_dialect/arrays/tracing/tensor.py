@@ -125,7 +125,9 @@ class Tensor(Value):
         """Extents of the storage axes: of plain ones without asking for the elements, so that what makes these may be
         fused."""
         return [
-            self.extent(self.layout.dims(number)[0]) if isinstance(axis, PlainAxis) else shapes.dim(self.storage, number)
+            self.extent(self.layout.dims(number)[0])
+            if isinstance(axis, PlainAxis)
+            else shapes.dim(self.storage, number)
             for number, axis in enumerate(self.axes)
         ]
 

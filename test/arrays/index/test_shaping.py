@@ -26,6 +26,18 @@ def padded(parts: list[Any], extent: int, pad: float = 0) -> Any:
     return made
 
 
+def test_an_extent_that_is_given_is_known() -> None:
+    """So that one of 1 broadcasts in a program too."""
+    x = rg.ragged([[1.0, 2.0], [], [3.0]])
+    for first in (
+        lambda x: rg.to_padded(x[:, :1], 0.0, max_lengths=1),
+        lambda x: rg.to_padded(x, 0.0, max_lengths=3)[:, :1],
+        lambda x: x.to_padded(0.0, 1, truncate=True),
+    ):
+        for function in (lambda x, first=first: x - first(x), rg.jit(lambda x, first=first: x - first(x))):
+            assert function(x).tolist() == [[0.0, 1.0], [], [0.0]]
+
+
 @pytest.mark.parametrize("lengths", NESTED)
 def test_merge(lengths: Any) -> None:
     x = nested(lengths)

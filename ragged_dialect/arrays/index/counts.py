@@ -1,0 +1,69 @@
+"""How often each number is in each component."""
+
+from __future__ import annotations
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.index.gather import leading_level
+from ragged_dialect.arrays.index.rows import as_index, check_largest, row_ids
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.elements import INT64, convert
+from ragged_dialect.arrays.tracing.loops import compute, empty
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.types import dense_type
+
+
+@operation("bincount")
+def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
+    """How often each integer in [0, count) is in each component of lists of integers: [components, count], int64; with
+    `weights`, of the structure of `x`, the sums of these, which have a gradient. RangeError for other integers.
+
+    >>> rg.bincount(rg.ragged([[2, 0, 2], [], [1]]), 3)
+    array([[1, 0, 2],
+           [0, 0, 0],
+           [0, 1, 0]])
+    """
+    op = x.trace.op
+    if x.dtype.kind != "i":
+        raise ArgumentError(f"{op}: expected integers to count, got {x.described}")
+    x, size = contiguous(x), as_index(count, "how many there are")
+    axis = x.axes[0] if len(x.axes) == 1 else None
+    if not isinstance(axis, NestedAxis) or axis.letters != "dr":
+        raise LayoutError(f'{op}: expected lists of integers, got layout "{x.layout}"')
+    builders.assert_valid([size], "at_least", op, 1, factor=0)
+    parents, rows, keys = PlainAxis(None), row_ids(x, axis), shapes.as_vector(x.storage)
+    zeros = shapes.fill(build.constant(build.i64(), 0), empty(x.trace, [parents], [(x, 0)], INT64))
+    (largest,) = compute(
+        x.trace, [(x, (0, 1))], [(zeros, INT64, [parents], (0,))], 2, frozenset({1}),
+        lambda given: [arith.maxui(given[1], convert(given[0], x.dtype, INT64))],
+    )  # fmt: skip
+    lengths = builders.lengths(x.value, 1)
+    check_largest(x, 1, largest.storage, lambda _: size, lambda b: shapes.load(lengths, b), kind="index")
+    places = vectors.generate(
+        shapes.dim(keys, 0), lambda i: build.add(build.mul(shapes.load(rows, i), size), shapes.load(keys, i))
+    )
+    terms, dtype = vectors.generate(shapes.dim(keys, 0), lambda _: build.value(1)), INT64
+    if weights is not None:
+        weights = contiguous(weights)
+        if weights.ndim != 2 or leading_level(x, weights) != 1:
+            raise LayoutError(f'{op}: expected weights of the structure of x, got layout "{weights.layout}"')
+        terms, dtype = weights.storage, weights.dtype
+    sums = builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size)))
+    axes = [parents, PlainAxis(count.constant if isinstance(count.constant, int) else None)]
+    static = [None, axes[1].extent]
+    out = shapes.cast(
+        shapes.empty([shapes.dim(lengths, 0), axes[1].extent or size], element_type(dtype)),
+        dense_type(static, element_type(dtype)),
+    )
+
+    def of(_: list[ir.Value]) -> list[ir.Value]:
+        place = build.add(build.mul(loop_index(0), size), loop_index(1))
+        return [tensor.extract(sums, [build.value(place)])]
+
+    return compute(x.trace, [], [(out, dtype, axes, (0, 1))], 2, frozenset(), of)[0]
