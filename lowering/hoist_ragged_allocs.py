@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.walk import captures, find_ops, ops_in
+from ragged_dialect.ir.walk import captures, find_ops, makers, ops_in
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -74,15 +74,10 @@ def _steps(loop: ir.Operation, values: list[ir.Value]) -> list[ir.Operation] | N
     """The ops of a loop's body that values are computed by, in order; None where they read what the loop may write, or
     do more than read."""
     inside = [op.operation for op in loop.regions[0].blocks[0].operations]
-    wanted, found = set(values), list[ir.Operation]()
-    for op in reversed(inside):
-        if any(result in wanted for result in op.results):
-            if not _is_pure(op, loop):
-                return None
-            wanted.update(captures([op]))
-            found.insert(0, op)
+    found = makers(values, inside)
     carried = set(list(loop.regions[0].blocks[0].arguments)[1:])
-    return None if wanted & carried else found
+    is_fixed = all(_is_pure(op, loop) for op in found) and not carried & {*values, *captures(found)}
+    return found if is_fixed else None
 
 
 def _is_pure(op: ir.Operation, loop: ir.Operation) -> bool:

@@ -17,7 +17,7 @@ from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
 from ragged_dialect.ir.functions import defined_functions
 from ragged_dialect.ir.match import constant_int, view_of
-from ragged_dialect.ir.walk import find_ops, is_outside
+from ragged_dialect.ir.walk import find_ops, is_outside, makers
 from ragged_dialect.iteration import is_compute
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.attention import Attention
@@ -182,9 +182,9 @@ def _check_score(emit: Emitter, op: ir.Operation) -> None:
     block = known.scored
     if block is None or not any(inner.operation.name == "tensor.extract" for inner in block.operations):
         return
-    score = block.arguments[0]
+    score, ops = block.arguments[0], [o.operation for o in block.operations]
     indices = [x for found in find_ops(op, "tensor.extract") for x in list(found.operands)[1:]]
-    if any(score in (x, *inner.operands) for x in indices for inner in _needed(block, [x])):
+    if any(score in (x, *inner.operands) for x in indices for inner in makers([x], ops)):
         raise PassFailure(op, "expected indices that no score is made of, got one of scores")
     with ir.InsertionPoint(op), op.location:
         q, k = known.q, without_gaps(known.k)  # the pairs have its levels
@@ -230,7 +230,7 @@ def _over_all(emit: Emitter, op: ir.Operation, values: Sequence[ir.Value], steps
 
     def payload(elements: list[ir.Value]) -> list[ir.Value]:
         known: ValueMap = dict(zip(body.arguments, elements, strict=False))
-        for inner in _needed(body, values):
+        for inner in makers(values, [o.operation for o in body.operations]):
             clone(inner, known)
         return [
             combine(sofar, convert(i64, known.get(value, value)))
@@ -243,13 +243,3 @@ def _over_all(emit: Emitter, op: ir.Operation, values: Sequence[ir.Value], steps
     operands = [emit.behind(x) if isinstance(x.type, ir.RankedTensorType) else x for x in op.operands]
     made = generic(operands, starts, [*maps, *[scalar] * len(steps)], ["reduction"] * rank, payload)
     return [tensor.extract(result, []) for result in made.results]
-
-
-def _needed(body: ir.Block, values: Sequence[ir.Value]) -> list[ir.Operation]:
-    """The ops of the body that values are computed by, in order."""
-    wanted, found = set(values), list[ir.Operation]()
-    for inner in reversed([o.operation for o in body.operations]):
-        if any(result in wanted for result in inner.results):
-            wanted.update(inner.operands)
-            found.insert(0, inner)
-    return found

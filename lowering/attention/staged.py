@@ -12,6 +12,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.walk import makers
 from ragged_dialect.lowering.math.emitter import Emitter
 from ragged_dialect.lowering.micro_kernel import RegisterBlock, transposed
 
@@ -93,14 +94,7 @@ def _casts(load: ir.Operation, wanted: ir.Type) -> list[ir.Operation] | None:
 
 def _before(load: ir.Operation, block: ir.Block) -> list[ir.Operation]:
     """What of a block the operands of an op are made of, in order."""
-    needed: set[ir.Value] = set(load.operands)
-    ops = [op.operation for op in block.operations]
-    found: list[ir.Operation] = []
-    for op in reversed(ops[: ops.index(load)]):
-        if any(r in needed for r in op.results):
-            needed.update(op.operands)
-            found.append(op)
-    return found[::-1]
+    return makers(load.operands, [op.operation for op in block.operations])
 
 
 def _is_along_keys(load: ir.Operation, block: ir.Block) -> bool:

@@ -10,7 +10,7 @@ from ragged_dialect.generic import count_from, filled, generic, indexing_maps, i
 from ragged_dialect.ir import build, flow, memory, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.ir.walk import captures, makers
 from ragged_dialect.lowering.buffers import extent, inner_size, plain_dim, range_view
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.forall_bounds import inside_forall
@@ -51,13 +51,14 @@ class Parts:
         outs = range(input_count(op), len(maps))
         reduced = [number for number in outs if plain_dim(maps[number], loop) == -1]
         arguments = list(op.regions[0].blocks[0].arguments)
-        runs = _reads(_needed(op, [n for n in outs if n not in reduced]), [arguments[n] for n in reduced])
+        rows = [number for number in outs if number not in reduced]
+        runs = _reads(op, rows, reduced)
         beside: list[ir.Operation] = []
         if runs:  # what gives the outs of rows is not done for the parts
-            needed = _needed(op, reduced)
-            if _reads(needed, [arguments[n] for n in outs if n not in reduced]):
+            if _reads(op, reduced, rows):
                 return None
-            beside = [o.operation for o in op.regions[0].blocks[0].operations if o.operation not in needed.ops]
+            needed = _needed(op, reduced)
+            beside = [o.operation for o in op.regions[0].blocks[0].operations if o.operation not in needed]
         combiners: dict[int, Combiner] = {}
         for number in reduced:
             found = find_combiner(arguments[number], yielded(op, number), beside)
@@ -169,32 +170,22 @@ def cut_rows(op: ir.Operation, loop: int, low: Mixed, size: Mixed) -> list[ir.Va
     return [x if dim is None or dim < 0 else range_view(x, dim, low, size) for x, dim in places]
 
 
-@dataclass(frozen=True)
-class _Needed:
-    """The ops of a body that some of what it yields needs, in their order, and the values that they and it read."""
-
-    ops: list[ir.Operation]
-    values: list[ir.Value]
-
-
 def yielded(op: ir.Operation, number: int) -> ir.Value:
     """What a generic yields for an out, by the number of its operand."""
     *_, end = op.regions[0].blocks[0].operations
     return end.operation.operands[number - input_count(op)]
 
 
-def _needed(op: ir.Operation, outs: Sequence[int]) -> _Needed:
-    values = [yielded(op, number) for number in outs]
-    ops: list[ir.Operation] = []
-    for made in reversed([o.operation for o in op.regions[0].blocks[0].operations]):
-        if any(result in values for result in made.results):
-            ops.append(made)
-            values += [operand for inner in ops_in(made) for operand in inner.operands]
-    return _Needed(ops[::-1], values)
+def _needed(op: ir.Operation, outs: Sequence[int]) -> list[ir.Operation]:
+    """The ops of a body that what it yields for some outs needs."""
+    return makers([yielded(op, number) for number in outs], [o.operation for o in op.regions[0].blocks[0].operations])
 
 
-def _reads(needed: _Needed, arguments: Sequence[ir.Value]) -> bool:
-    return any(value in arguments for value in needed.values)
+def _reads(op: ir.Operation, outs: Sequence[int], others: Sequence[int]) -> bool:
+    """Whether what a body yields for some outs needs what there is of others."""
+    arguments = [op.regions[0].blocks[0].arguments[number] for number in others]
+    needed = [*(yielded(op, number) for number in outs), *captures(_needed(op, outs))]
+    return any(value in arguments for value in needed)
 
 
 def _only(op: ir.Operation, outs: list[int], operands: list[ir.Value]) -> ir.Operation:
@@ -205,7 +196,7 @@ def _only(op: ir.Operation, outs: list[int], operands: list[ir.Value]) -> ir.Ope
     def body(elements: list[ir.Value]) -> list[ir.Value]:
         arguments = op.regions[0].blocks[0].arguments
         known: ValueMap = {arguments[number]: x for number, x in zip(kept, elements, strict=True)}
-        for inner in _needed(op, outs).ops:
+        for inner in _needed(op, outs):
             clone(inner, known)
         return [known[yielded(op, number)] for number in outs]
 

@@ -12,7 +12,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import element_of, made_by
-from ragged_dialect.ir.walk import captures
+from ragged_dialect.ir.walk import captures, makers
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.adjoint import AT_LOOPS, Adjoint
@@ -99,7 +99,7 @@ class _Rows:
         own = [_loop(value) for value in features] == list(range(loops, rank))
         if is_ragged(like.type) or not features or loops < 1 or not own or out.map != ir.AffineMap.get_identity(rank):
             return None
-        steps = _needed(nest, row)
+        steps = makers([row], [o.operation for o in nest.body.operations])
         operands = {row, *(operand for step in steps for operand in step.operands)}
         read = [k for k, element in enumerate(nest.elements) if element in operands]
         exprs = [expr for k in read for expr in nest.ins[k].map.results]
@@ -132,13 +132,3 @@ def _loop(value: ir.Value) -> int | None:
     """The loop whose index a value is."""
     op = made_by(value, "linalg.index")
     return None if op is None else op.attributes["dim"].value
-
-
-def _needed(nest: Nest, value: ir.Value) -> list[ir.Operation]:
-    """The ops of a body that a value of it depends on, in order."""
-    needed, found = {value}, list[ir.Operation]()
-    for op in reversed(list(nest.body.operations)):
-        if any(result in needed for result in op.operation.results):
-            needed.update(captures([op]))
-            found.insert(0, op.operation)
-    return found

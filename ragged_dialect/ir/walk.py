@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain, count
 
 from ragged_dialect._mlir import Op, ir
@@ -71,6 +71,16 @@ def captures(ops: Iterable[Op], arguments: Iterable[ir.Value] = ()) -> list[ir.V
                 for block in region.blocks:
                     inside.update(block.arguments)
     return list(found)
+
+
+def makers(values: Iterable[ir.Value], ops: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The ops among some of one block that make values, or what these are made of, in order."""
+    wanted, found = set(values), list[ir.Operation]()
+    for op in reversed(ops):
+        if any(result in wanted for result in op.results):
+            wanted.update(captures([op]))
+            found.append(op)
+    return found[::-1]
 
 
 def free_symbol(module: ir.Operation, wanted: str) -> str:
