@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import enclosing
+from ragged_dialect.ir.match import around
 
 
 def module_of(op: ir.Operation) -> ir.Operation:
     """The module that an op is in."""
-    while op.name != "builtin.module":
-        op = enclosing(op)
-    return op
+    return around(op, "builtin.module")
 
 
 def call_external(

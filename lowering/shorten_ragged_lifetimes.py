@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import enclosing
+from ragged_dialect.ir.match import in_block
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
 from ragged_dialect.passes.base import RaggedPass
@@ -74,18 +74,9 @@ def _users(buffer: ir.Value) -> tuple[list[ir.Operation], list[ir.Operation]]:
     return users, frees
 
 
-def _at(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
-    """The op of a block that an op is, or is in; None for one that is outside."""
-    while op.block != block:
-        if op.name == "func.func":
-            return None
-        op = enclosing(op)
-    return op
-
-
 def _ends(users: Iterable[ir.Operation], block: ir.Block) -> tuple[ir.Operation, ir.Operation] | None:
     """The first and the last op of a block that some ops are, or are in; None where all are outside."""
-    found = [top for op in users if (top := _at(op, block)) is not None]
+    found = [top for op in users if (top := in_block(op, block)) is not None]
     if not found:
         return None
     first = last = found[0]
@@ -102,7 +93,7 @@ def _allocate_late(alloc: ir.Operation, free: ir.Operation, users: list[ir.Opera
     first, last = ends
     if first == last and first.name == "scf.if":
         for region in first.regions:
-            if len(region.blocks) and all(_at(op, region.blocks[0]) for op in users):
+            if len(region.blocks) and all(in_block(op, region.blocks[0]) for op in users):
                 operations = region.blocks[0].operations
                 alloc.move_before(operations[0].operation)
                 free.move_before(operations[len(operations) - 1].operation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import enclosing
+from ragged_dialect.ir.match import in_block
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS, whole_value
 from ragged_dialect.ops import VIEWS
 from ragged_dialect.passes.loop_layouts import operand_loops
@@ -102,8 +102,7 @@ def defined_before(value: ir.Value, op: ir.Operation) -> bool:
     """Whether a value dominates an op, by blocks that nest."""
     owner = value.owner
     block = owner if isinstance(owner, ir.Block) else owner.operation.block
-    while op.block != block:
-        op = enclosing(op)
-        if op.name in ("func.func", "builtin.module"):
-            return False
-    return isinstance(owner, ir.Block) or (owner.operation != op and owner.operation.is_before_in_block(op))
+    at = in_block(op, block)
+    if at is None or isinstance(owner, ir.Block):
+        return at is not None
+    return owner.operation != at and owner.operation.is_before_in_block(at)

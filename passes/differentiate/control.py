@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import flow
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import definer, enclosing
+from ragged_dialect.ir.match import around, definer
 from ragged_dialect.ir.walk import captures, find_ops, values_in
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
@@ -138,10 +138,7 @@ def _body(call: View, table: ir.SymbolTable, name: str) -> ir.Block:
 @linearizes("func.call")
 def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
     """Those of the callee's ops, in place of the call."""
-    module = op.operation
-    while module.name != "builtin.module":
-        module = enclosing(module)
-    block = _body(op, ir.SymbolTable(module), _callee(op))
+    block = _body(op, ir.SymbolTable(around(op, "builtin.module")), _callee(op))
     known: ValueMap = dict(zip(block.arguments, op.operation.operands, strict=True))
     ops, results = replayed(block, known)
     scope = ctx.inside({})

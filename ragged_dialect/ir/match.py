@@ -9,6 +9,7 @@ from ragged_dialect._mlir import Op, ir
 from ragged_dialect.errors import LayoutError
 
 View = TypeVar("View", bound=ir.OpView)
+_OUTSIDE = ("func.func", "builtin.module")
 
 
 def defining_op(value: ir.Value) -> ir.Operation | None:
@@ -37,11 +38,19 @@ def enclosing(op: Op) -> ir.Operation:
     return parent.operation
 
 
+def around(op: Op, name: str) -> ir.Operation:
+    """The op of a name that an op is, or is in."""
+    found = op.operation
+    while found.name != name:
+        found = enclosing(found)
+    return found
+
+
 def in_block(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
-    """The op of a block that an op is, or is in; None for one outside of it."""
-    while op.name != "func.func" and op.block != block:
+    """The op of a block that an op of a function is, or is in; None for one outside of it."""
+    while op.name not in _OUTSIDE and op.block != block:
         op = enclosing(op)
-    return None if op.name == "func.func" else op
+    return None if op.name in _OUTSIDE else op
 
 
 def is_made_in(value: ir.Value, *loops: ir.Operation) -> bool:
@@ -58,9 +67,7 @@ def terminator(block: ir.Block) -> ir.Operation:
 
 def entry_of(op: ir.Operation) -> ir.OpView:
     """The first op of the function that an op is in."""
-    while op.name != "func.func":
-        op = enclosing(op)
-    return next(iter(op.regions[0].blocks[0].operations))
+    return next(iter(around(op, "func.func").regions[0].blocks[0].operations))
 
 
 def view_of(op: Op, kind: type[View]) -> View:

@@ -7,6 +7,7 @@ from functools import partial, reduce
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import in_block
 from ragged_dialect.ir.walk import is_outside
 from ragged_dialect.lowering.buffers import VIEWS, is_allocation, root
 from ragged_dialect.lowering.gpu.contract import splitting
@@ -109,15 +110,6 @@ def _only_in(forall: ir.Operation, buffer: ir.Value) -> bool:
         if op.name in VIEWS and is_outside(op.results[0], forall):
             if not _only_in(forall, op.results[0]):
                 return False
-        elif op.name != "memref.dim" and not _is_in(op, forall):
+        elif op.name != "memref.dim" and in_block(op, forall.regions[0].blocks[0]) is None:
             return False
     return True
-
-
-def _is_in(op: ir.Operation, forall: ir.Operation) -> bool:
-    block = op.block
-    while block.owner.operation.name != "func.func":
-        if block.owner.operation == forall:
-            return True
-        block = block.owner.operation.block
-    return False

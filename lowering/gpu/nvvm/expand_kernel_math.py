@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, func, ir, math
-from ragged_dialect.ir.match import bit_width, enclosing
+from ragged_dialect.ir.match import around, bit_width
 from ragged_dialect.ir.walk import locate
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -202,9 +202,7 @@ _TEXTS = {
 def call_power(op: ir.Operation, kind: str, base: ir.Value, exponent: ir.Value) -> ir.Value:
     """A call of `base ** exponent` at the insertion point. `kind` is the base's type, i64 or f64; the
     exponent is an i64. The function goes into the `gpu.module` around `op`."""
-    module = op
-    while module.name != "gpu.module":
-        module = enclosing(module)
+    module = around(op, "gpu.module")
     name = f"__ragged_power_{kind}"
     block = module.regions[0].blocks[0]
     if name not in ir.SymbolTable(module):
