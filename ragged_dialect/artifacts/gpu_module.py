@@ -46,11 +46,11 @@ RUNTIME = (
     host_program,
     printing,
     recompiled,
+    narrow,
     program,
     gpu_arrays,
     gpu_driver,
     gpu_status,
-    narrow,
     gpu,
 )
 """The modules a file carries, in the order of their imports."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,15 @@ from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError,
 from ragged_dialect.ranks.calls import exchange_rows
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
-from ragged_dialect.runtime.narrow import Late, launch_of
-from ragged_dialect.runtime.printing import printer
-from ragged_dialect.runtime.program import Run
+from ragged_dialect.runtime.narrow import Launch
+from ragged_dialect.runtime.program import Device, Run
 from ragged_dialect.runtime.signature import Argument, Part
 from ragged_dialect.runtime.status import new_status, raise_failed
 
 _POISON = 0xFF
-_FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
 
 
-class EmulatedDevice:
+class EmulatedDevice(Device):
     """Runs kernels with an `Emulator`, and those that buffers are too large for with what `wide` makes.
 
     Buffers are NumPy arrays, new ones full of 0xFF bytes: NaN, or -1, so that what a program does not
@@ -34,14 +32,11 @@ class EmulatedDevice:
     errors: tuple[type[Exception], ...] = (MemoryError,)
 
     def __init__(self, emulator: Any, name: str, program: HostProgram, wide: Callable[[], object]) -> None:
-        self._name = name
-        self._emulator = emulator
-        self._wide = Late(wide)
+        constants = {name: _aligned(data) for name, data in program.constants.items()}
+        super().__init__(name, program, emulator, wide, constants)
         self._lock = locks.lock()
-        self._constants = {name: _aligned(data) for name, data in program.constants.items()}
         self._checks: tuple[Check, ...] = program.checks
         self._status = new_status()
-        self.printer = printer(program.labels)
 
     def explained(self, error: Exception) -> DeviceError:
         """What one of `errors` means."""
@@ -73,23 +68,9 @@ class EmulatedDevice:
     def _raise_failed(self) -> None:
         raise_failed(self._checks, self._status.tolist())
 
-    def kernel(
-        self, name: str, block: tuple[int, int, int], kinds: str, narrow: str | None = None
-    ) -> Callable[..., None]:
-        """What launches a kernel: called with three grid sizes and the arguments. `narrow` is the same
-        kernel with 32-bit indices."""
-        if narrow is None:
-            return self._launch(self._emulator, name, block, kinds)
-        fitting = self._launch(self._emulator, narrow, block, kinds)
-        return launch_of(kinds, fitting, lambda: self._launch(self._wide.get(), name, block, kinds))
-
-    def _launch(self, emulator: Any, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
-        launch = emulator.launch
-        converters = [_plain(kind) for kind in kinds.split()]
-
+    def _launch(self, module: Any, name: str, block: tuple[int, int, int], kinds: str) -> Launch:
         def call(x: int, y: int, z: int, *arguments: Argument) -> None:
-            values = [c(a) for c, a in zip(converters, arguments, strict=True)]
-            launch(name, (x, y, z), block, values, status=self._status)
+            module.launch(name, (x, y, z), block, arguments, status=self._status)
 
         return call
 
@@ -109,10 +90,6 @@ class EmulatedDevice:
         if not all(0 <= i < extent for i, extent in zip(index, buffer.shape, strict=True)):
             raise EmulatorError(f"{self._name}: expected an index in a buffer of shape {buffer.shape}, got {index}")
         return buffer[index]
-
-    def store(self, buffer: Array, index: tuple[int, ...], value: complex) -> None:
-        """Set one element."""
-        buffer[index] = value
 
     def copy(self, target: Array, source: Array) -> None:
         """Copy the elements of a buffer to another."""
@@ -134,14 +111,6 @@ class EmulatedDevice:
             self._status = status
         return 0
 
-    def constant(self, name: str) -> Array:
-        """The buffer of a constant, which is not written."""
-        return self._constants[name]
-
-    def constants(self) -> Iterable[Array]:
-        """The buffers of all constants."""
-        return self._constants.values()
-
     def memory(self, buffer: Array) -> object:
         """The array that owns the memory of a buffer."""
         return buffer if buffer.base is None else buffer.base
@@ -149,14 +118,3 @@ class EmulatedDevice:
 
 def _aligned(data: Array) -> Array:
     return data if data.ctypes.data % DEVICE.access_bytes == 0 else data.copy()
-
-
-def _plain(kind: str) -> Callable[[Any], Any]:
-    """Python numbers of NumPy's; buffers stay."""
-    if kind == "p":
-        return _same
-    return float if kind in _FLOATS else int
-
-
-def _same(value: Any) -> Any:
-    return value

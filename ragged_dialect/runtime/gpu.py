@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from types import ModuleType
 from typing import Any
@@ -16,15 +16,14 @@ from ragged_dialect.runtime.gpu_arrays import DeviceArrays
 from ragged_dialect.runtime.gpu_driver import device_errors, explained, load_module
 from ragged_dialect.runtime.gpu_status import CheckedStreams, StreamKey, is_capturing, raise_arrived
 from ragged_dialect.runtime.host_program import HostProgram
-from ragged_dialect.runtime.narrow import Late, launch_of
-from ragged_dialect.runtime.printing import printer
-from ragged_dialect.runtime.program import Run
+from ragged_dialect.runtime.narrow import Launch
+from ragged_dialect.runtime.program import Device, Run
 from ragged_dialect.runtime.signature import Argument, Part
 
 _MOST_BLOCKS = (2**31 - 1, 2**16 - 1, 2**16 - 1)
 
 
-class CupyDevice:
+class CupyDevice(Device):
     """The GPU that was current when the program was compiled.
 
     Calls are queued on CuPy's current stream. A failed check is raised by a later call on that
@@ -45,17 +44,15 @@ class CupyDevice:
         wide: Callable[[], str],
         exchange: Callable[..., None] | None = None,
     ) -> None:
+        module = load_module(cupy, name, ptx) if ptx else None
+        constants = {n: cupy.asarray(data, blocking=True) for n, data in program.constants.items()}
+        super().__init__(name, program, module, self._load_wide, constants)
         self._cupy = cupy
-        self._name = name
         self._exchange = exchange
-        self._module = load_module(cupy, name, ptx) if ptx else None
         self._wide_ptx = wide
-        self._wide = Late(self._load_wide)
         self._arrays = DeviceArrays(cupy)
         self.errors = device_errors(cupy)
         self._streams = CheckedStreams(cupy, name, program.checks, sync) if program.checks else None
-        self._constants = {n: cupy.asarray(data, blocking=True) for n, data in program.constants.items()}
-        self.printer = printer(program.labels)
         self.empty = cupy.empty
 
     def arrays(self, part: Part) -> Converter:
@@ -95,25 +92,13 @@ class CupyDevice:
         stream = self._cupy.cuda.get_current_stream()
         return (device, stream.ptr), stream
 
-    def kernel(
-        self, name: str, block: tuple[int, int, int], kinds: str, narrow: str | None = None
-    ) -> Callable[..., None]:
-        """What launches a kernel: called with three grid sizes and the arguments. `narrow` is the same
-        kernel with 32-bit indices."""
-        if narrow is None:
-            return self._launch(self._module, name, block, kinds)
-        fitting = self._launch(self._module, narrow, block, kinds)
-        return launch_of(kinds, fitting, lambda: self._launch(self._wide.get(), name, block, kinds))
-
     def _load_wide(self) -> ModuleType:
         """Loading a module may end a capture."""
         if is_capturing(*self._place()):
             raise DeviceError(f"{self._name}: expected a call with buffers as large before one is captured, got none")
         return load_module(self._cupy, self._name, self._wide_ptx())
 
-    def _launch(
-        self, module: ModuleType | None, name: str, block: tuple[int, int, int], kinds: str
-    ) -> Callable[..., None]:
+    def _launch(self, module: Any, name: str, block: tuple[int, int, int], kinds: str) -> Launch:
         assert module is not None
         function = module.get_function(name)
         brief = [k for k, kind in enumerate(kinds.split()) if kind == "bf16"]
@@ -146,10 +131,6 @@ class CupyDevice:
         self._exchange(rows, sent, room, received, *numbers)
         return 0
 
-    def store(self, buffer: Argument, index: tuple[int, ...], value: complex) -> None:
-        """Set one element."""
-        buffer[index] = value
-
     def copy(self, target: Argument, source: Argument) -> None:
         """Copy the elements of a buffer to another; either may be a part of a larger one."""
         if target.flags.c_contiguous and source.flags.c_contiguous:
@@ -162,14 +143,6 @@ class CupyDevice:
         made = self.empty(buffer.shape, buffer.dtype)
         self.copy(made, buffer)
         return made
-
-    def constant(self, name: str) -> Argument:
-        """The buffer of a constant, which is not written."""
-        return self._constants[name]
-
-    def constants(self) -> Iterable[Argument]:
-        """The buffers of all constants."""
-        return self._constants.values()
 
     def memory(self, buffer: Argument) -> object:
         """CuPy's object for the allocation of a buffer."""

@@ -2,47 +2,77 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from ragged_dialect.errors import DeviceError
 from ragged_dialect.runtime.arguments import Converter, Flattener, by_position
+from ragged_dialect.runtime.host_program import HostProgram
+from ragged_dialect.runtime.narrow import Late, Launch, launch_of
+from ragged_dialect.runtime.printing import printer
 from ragged_dialect.runtime.recompiled import Recompiled
 from ragged_dialect.runtime.signature import Argument, Array, Part, Signature
 
 Run: TypeAlias = Callable[..., tuple[Argument, ...]]
 
 
-class Device(Protocol):
-    """What runs kernels. Host programs use more of it: `kernel`, `empty`, `load`, `store`, `copy`,
-    `clone`, `constant` and `printer`."""
+class Device(ABC):
+    """What runs kernels: those of `module`, or of what `wide` makes where buffers are too large for these. Host
+    programs use more of it: `empty`, `load`, `copy` and `exchange`."""
 
     target: str
     errors: tuple[type[Exception], ...]
 
+    def __init__(
+        self, name: str, program: HostProgram, module: Any, wide: Callable[[], Any], constants: dict[str, Array]
+    ) -> None:
+        self._name, self._module, self._wide, self._constants = name, module, Late(wide), constants
+        self.printer = printer(program.labels)
+
+    @abstractmethod
     def explained(self, error: Exception) -> DeviceError:
         """What one of `errors` means to the user."""
-        ...
 
+    @abstractmethod
     def arrays(self, part: Part) -> Converter:
         """The converter of arguments that are arrays."""
-        ...
 
+    @abstractmethod
     def clone(self, buffer: Array) -> Array:
         """A copy of a buffer."""
-        ...
 
+    @abstractmethod
     def memory(self, buffer: Array) -> object:
         """What a buffer shares with its views, and with nothing else."""
-        ...
 
-    def constants(self) -> Iterable[Array]:
-        """The buffers that belong to the program."""
-        ...
-
+    @abstractmethod
     def call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
         """Run on flat arguments, with a status behind them where the program has checks."""
-        ...
+
+    @abstractmethod
+    def _launch(self, module: Any, name: str, block: tuple[int, int, int], kinds: str) -> Launch:
+        """What launches a kernel of a module."""
+
+    def kernel(self, name: str, block: tuple[int, int, int], kinds: str, narrow: str | None = None) -> Launch:
+        """What launches a kernel: called with three grid sizes and the arguments. `narrow` is the same
+        kernel with 32-bit indices."""
+        if narrow is None:
+            return self._launch(self._module, name, block, kinds)
+        fitting = self._launch(self._module, narrow, block, kinds)
+        return launch_of(kinds, fitting, lambda: self._launch(self._wide.get(), name, block, kinds))
+
+    def store(self, buffer: Array, index: tuple[int, ...], value: complex) -> None:
+        """Set one element."""
+        buffer[index] = value
+
+    def constant(self, name: str) -> Array:
+        """The buffer of a constant, which is not written."""
+        return self._constants[name]
+
+    def constants(self) -> Iterable[Array]:
+        """The buffers of all constants."""
+        return self._constants.values()
 
 
 class DeviceFunction(Recompiled):

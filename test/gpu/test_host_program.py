@@ -261,9 +261,9 @@ def bind(rt):
 """
 
 
-def scaled(x: Any, y: Any, n: int, s: float, flag: int) -> None:
+def scaled(x: Any, y: Any, n: int, s: Any, flag: Any) -> None:
     """What the kernel `twice` of LAUNCH does."""
-    assert (type(n), type(s), type(flag)) == (int, float, int)
+    assert (type(n), type(s), type(flag)) == (int, F32, np.bool_)
     assert n == len(x)
     y[...] = x * F32(s)
 
