@@ -13,14 +13,14 @@ from typing import cast
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import view_of
-from ragged_dialect.iteration import ELEMENTWISE_DIALECTS
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops import OPS
+from ragged_dialect.ops import OPS, SAME_LENGTHS
 from ragged_dialect.ops.base import RaggedOp
 from ragged_dialect.passes.base import faults_at
 from ragged_dialect.passes.matching import shape
 from ragged_dialect.passes.patterns.access import constant_lengths
 from ragged_dialect.passes.rewriting import Rewriter
+from ragged_dialect.passes.structure_keys import computed_from
 from ragged_dialect.types import is_tensor
 
 Known = tuple[int, ...]
@@ -73,8 +73,8 @@ class Divisors:
             if value.result_number:
                 return unknown(value)  # classes answer for the first result
             return _divisors(op, self)
-        same = _same_structure(op, value)
-        return unknown(value) if same is None else self.of(same)
+        same = op.operands[0] if op.name in SAME_LENGTHS else computed_from(op, value.result_number)
+        return unknown(value) if same is None or not is_tensor(same.type) else self.of(same)
 
 
 def _divisors(op: ir.Operation, known: Divisors) -> Known:
@@ -107,14 +107,3 @@ def _argument(value: ir.Value) -> Known:
         divisor if letter in RAGGED and not layout.is_split_outer(dim) else known
         for dim, (letter, known) in enumerate(zip(layout.letters, unknown(value), strict=True))
     )
-
-
-def _same_structure(op: ir.Operation, value: ir.OpResult) -> ir.Value | None:
-    """The operand whose lengths and tiles a computing op's result has."""
-    if op.name.startswith("linalg."):
-        return op.operands[len(op.operands) - len(op.results) + value.result_number]
-    if op.name == "arith.select" and not is_tensor(op.operands[0].type):
-        return None
-    if op.name.split(".")[0] in ELEMENTWISE_DIALECTS or op.name == "tensor.cast":
-        return next((v for v in op.operands if is_tensor(v.type) and shape(v).rank == shape(value).rank), None)
-    return None

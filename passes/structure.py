@@ -13,8 +13,8 @@ from ragged_dialect.ops.base import RaggedOp
 from ragged_dialect.passes.base import faults_at
 from ragged_dialect.passes.matching import defining, dim_of, producer, shape, source
 from ragged_dialect.passes.rewriting import Rewriter
+from ragged_dialect.passes.structure_keys import computed_from
 from ragged_dialect.traits import int_attr
-from ragged_dialect.types import is_tensor
 
 
 def root_of(value: ir.Value, rewriter: Rewriter) -> ir.Value:
@@ -40,27 +40,15 @@ def _above(value: ir.Value, rewriter: Rewriter) -> ir.Value | None:
     if not isinstance(value, ir.OpResult) or layout is None:
         return None
     op = value.owner.operation
-    name = op.name
-    if name in VIEWS:
+    if op.name in VIEWS:
         above = op.operands[0]
     elif layout.has_windows:
         return None
+    elif op.name == "ragged.empty":
+        above = op.operands[0] if "from" not in op.attributes else None
     else:
-        above = _computed_from(op, name, value)
+        above = computed_from(op, value.result_number)
     return above if above is not None and rewriter.layout(above) == layout else None
-
-
-def _computed_from(op: ir.Operation, name: str, value: ir.OpResult) -> ir.Value | None:
-    if name == "ragged.empty":
-        return op.operands[0] if "from" not in op.attributes else None
-    if name.startswith("linalg."):
-        inits = len(op.results)
-        return op.operands[len(op.operands) - inits + value.result_number] if inits else None
-    if name == "arith.select":
-        return op.operands[1] if is_tensor(op.operands[0].type) else None
-    if name.startswith(("arith.", "math.")):
-        return op.operands[0] if len(op.operands) else None
-    return None
 
 
 def vector_of(value: ir.Value, kind: str, level: int, rewriter: Rewriter) -> ir.Value | None:
