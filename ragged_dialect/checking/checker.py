@@ -150,9 +150,10 @@ class Checker(ABC, Generic[Q]):
         """A kind whose last, optional operand is the number of components (None: any number)."""
         self.valid(kind, level, vector, *operands, *(() if count is None else (count,)))
 
-    def equal(self, level: int, got: Given[Q], expected: Given[Q]) -> None:
-        """Two extents are equal."""
-        self.valid("equal", level, got, expected)
+    def equal(self, level: int, got: Given[Q], expected: Given[Q] | None) -> None:
+        """Two extents are equal, where something is expected: a type may not say an extent."""
+        if expected is not None:
+            self.valid("equal", level, got, expected)
 
     def fits(self, level: int, factors: Sequence[Given[Q]]) -> None:
         """A size, the product of `factors`, fits into 64 bits."""

@@ -108,9 +108,8 @@ def check_assembled(ask: Checker[Q], shape: RaggedShape, parts: Sequence[Array[Q
     extents = {dim: ask.number(given) for (kind, dim), given in named.items() if kind == "extent"}
     for axis, letters in enumerate(shape.layout.axes):
         dim = shape.layout.dims(axis)[0]
-        static = shape.shape[dim]
-        if letters == "d" and static is not None:
-            ask.equal(dim, ask.extent(values, axis), static)
+        if letters == "d":
+            ask.equal(dim, ask.extent(values, axis), shape.shape[dim])
     check_parts(ask, Structure(shape, named, extents, lambda axis: ask.extent(values, axis)))
 
 
@@ -153,9 +152,8 @@ def check_from_padded(ask: Checker[Q], operands: Sequence[ir.Value], shape: Ragg
     dense, *offsets = operands
     levels = [dim for dim, letter in enumerate(shape.layout.letters) if letter == "r"]
     for dim, letter in enumerate(shape.layout.letters):
-        static = shape.shape[dim]
-        if letter == "d" and static is not None:
-            ask.equal(dim, ask.extent(dense, dim), static)
+        if letter == "d":
+            ask.equal(dim, ask.extent(dense, dim), shape.shape[dim])
     batches = [d for d, letter in enumerate(shape.layout.letters) if letter == "d" and not shape.layout.is_plain(d)]
     vectors = {("offsets", dim): v for dim, v in zip(levels, offsets, strict=True)}
     extents = {d: ask.extent(dense, d) for d in batches}

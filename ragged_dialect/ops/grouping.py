@@ -67,9 +67,7 @@ class GroupByOp(_Keyed, name="group_by", traits=[Pure]):
         ask.valid("index", 0, self.keys, self.count)
         for vector in self.numbers:
             ask.equal(0, ask.extent(vector, 0), ask.extent(self.keys, 0))
-        static = tensor_shape(self.res).shape[0]
-        if static is not None:
-            ask.equal(0, self.count, static)
+        ask.equal(0, self.count, tensor_shape(self.res).shape[0])
 
 
 class SortOp(_Keyed, name="sort", traits=[Pure]):
@@ -106,9 +104,7 @@ class SortOp(_Keyed, name="sort", traits=[Pure]):
         ask.valid("offsets", 0, self.offsets, size)
         for vector in self.numbers:
             ask.equal(0, ask.extent(vector, 0), size)
-        static = tensor_shape(self.res).shape[0]
-        if static is not None:
-            ask.equal(0, size, static)
+        ask.equal(0, size, tensor_shape(self.res).shape[0])
 
 
 class ScatterAddOp(RaggedOp, name="scatter_add", traits=[Pure]):
@@ -148,7 +144,5 @@ class ScatterAddOp(RaggedOp, name="scatter_add", traits=[Pure]):
         ask.equal(0, ask.extent(self.positions, 0), ask.extent(self.terms, 0))
         ask.valid("at_least", 0, self.count, factor=0)
         ask.valid("index", 0, self.positions, self.count)
-        static = tensor_shape(self.res).shape[0]
-        if static is not None:
-            ask.equal(0, self.count, static)
+        ask.equal(0, self.count, tensor_shape(self.res).shape[0])
         ask.fits(0, [self.count, *(ask.extent(self.terms, d) for d in range(1, tensor_shape(self.terms).rank))])

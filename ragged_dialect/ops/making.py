@@ -199,15 +199,11 @@ class ToPaddedOp(RaggedOp, name="to_padded", traits=[Pure]):
         levels = [d for d, letter in enumerate(shape.layout.letters) if letter in RAGGED]
         if not maxima:
             for level in levels:
-                static = result.shape[level]
-                if static is not None:
-                    ask.equal(level, ask.longest(x, level), static)
+                ask.equal(level, ask.longest(x, level), result.shape[level])
             return
         for level, size in zip(levels, maxima, strict=True):
-            static = result.shape[level]
             ask.valid("at_least", level, size, factor=0)
-            if static is not None:
-                ask.equal(level, size, static)
+            ask.equal(level, size, result.shape[level])
             if not has_unit(self, "truncate"):
                 ask.valid("covers", level, size, ask.lengths(x, level))
         ask.fits(levels[0], [*maxima, *(ask.extent(x, d) for d in range(shape.rank) if d not in levels)])
@@ -282,9 +278,7 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
         ask.valid("at_least", dim, self.max, factor=0)
         ask.valid("covers", dim, self.max, ask.lengths(self.x, dim))
         first = shape.layout.dims(shape.layout.locate(dim)[0])[0]
-        static = tensor_shape(self.res).shape[first]
-        if static is not None:
-            ask.equal(dim, self.max, static)
+        ask.equal(dim, self.max, tensor_shape(self.res).shape[first])
         ask.fits(dim, [self.max, *(ask.extent(self.x, d) for d in range(shape.rank) if shape.layout.is_plain(d))])
 
 

@@ -189,9 +189,7 @@ class SplitOp(RaggedOp, name="split", traits=[Pure]):
             return
         if layout.is_batch(dim):
             ask.valid("divides", dim, ask.extent(self.x, dim), factor=factor)
-        static = tensor_shape(self.res).shape[dim]
-        if static is not None:
-            ask.equal(dim, ask.ceil(ask.extent(self.x, dim), factor), static)
+        ask.equal(dim, ask.ceil(ask.extent(self.x, dim), factor), tensor_shape(self.res).shape[dim])
 
     def divisors(self, known: Divides) -> tuple[int, ...]:
         x, dim, factor = known.of(self.x), int_attr(self, "dim"), int_attr(self, "factor")
@@ -274,10 +272,10 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
                 raise LayoutError(f"expected scalar {what} for dense dim {dim}, got {value.type}")
 
     def checks(self, ask: Checker[Q]) -> None:
-        dim, static = int_attr(self, "dim"), tensor_shape(self.res).shape[int_attr(self, "dim")]
+        dim = int_attr(self, "dim")
         ask.valid("range", dim, self.lo, self.hi, bound_of(ask, self.x, dim))
-        if static is not None and not is_tensor(self.lo.type):
-            ask.equal(dim, ask.minus(ask.number(self.hi), ask.number(self.lo)), static)
+        if not is_tensor(self.lo.type):
+            ask.equal(dim, ask.minus(ask.number(self.hi), ask.number(self.lo)), tensor_shape(self.res).shape[dim])
 
     def divisors(self, known: Divides) -> tuple[int, ...]:
         x, dim = known.of(self.x), int_attr(self, "dim")
