@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import inf
 from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
@@ -21,6 +20,7 @@ from ragged_dialect.lowering.math import (
     remainder,
     trigonometry,
 )
+from ragged_dialect.lowering.math.classes import CLASSES, clamped
 from ragged_dialect.lowering.math.emitter import Bits, Emitter, Number
 from ragged_dialect.lowering.math.library import MathLibrary, require_isa
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -75,15 +75,6 @@ _LIBRARY = {
 _NATIVE = frozenset(("math.ceil", "math.floor", "math.fma", "math.round", "math.roundeven", "math.rsqrt",
                      "math.sqrt", "math.trunc"))  # fmt: skip
 _REMAINDER = "arith.remf"
-_SMALLEST = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
-_CLASSES: dict[str, Callable[[Number], ir.Value]] = {
-    "math.isnan": lambda x: x.emitter.plain(arith.cmpf, arith.CmpFPredicate.UNO, x.value, x.value),
-    "math.isinf": lambda x: _size(x).compare("==", inf),
-    "math.isfinite": lambda x: _size(x).compare("<", inf),
-    "math.isnormal": lambda x: x.emitter.plain(
-        arith.andi, _size(x).compare("<", inf), _size(x).compare(">=", _SMALLEST[str(x.value.type)])
-    ),
-}
 _SIGNS = ("math.absf", "math.copysign")
 
 
@@ -170,14 +161,14 @@ def _expand(op: ir.Operation, library: MathLibrary) -> None:
     if name == "math.sincos":
         _replace(op, [_compute(f"math.{part}", op, emitter, library) for part in ("sin", "cos")])
     elif name == "math.clampf":
-        _replace(op, [_clamp(emitter, *op.operands)])
+        _replace(op, [clamped(emitter, *op.operands)])
     elif name == _REMAINDER:
         if _width(op) and library.fuses:  # without, a fused multiply-add is a call
             _replace(op, [_remainder(op, emitter, library)])
     elif name in _SIGNS and _width(op) == 16:
         _replace(op, [_with_sign(emitter, *op.operands)])
-    elif name in _CLASSES:
-        _replace(op, [_CLASSES[name](emitter.number(op.operands[0]))])
+    elif name in CLASSES:
+        _replace(op, [CLASSES[name](emitter.number(op.operands[0]))])
     elif name in _LIBRARY or (name in _NATIVE and _width(op) == 16):
         if name == "math.fpowi" and _width(op) and op.operands[1].type.width > 32:
             return  # f64 cannot hold every exponent: convert-math-to-funcs multiplies
@@ -252,10 +243,6 @@ def _single(name: str, operands: list[ir.Value], emitter: Emitter, library: Math
     return emitter.number(_double(name, wide, emitter, library)).narrow(emitter.f32).value
 
 
-def _size(x: Number) -> Number:
-    return x.emitter.number(x.emitter.plain(math.absf, x.value))
-
-
 def _with_sign(emitter: Emitter, value: ir.Value, sign: ir.Value | None = None) -> ir.Value:
     """A short float without its sign, or with that of another, by their bits: what else there is for them in vectors
     goes through f32, with a rounding back."""
@@ -265,8 +252,3 @@ def _with_sign(emitter: Emitter, value: ir.Value, sign: ir.Value | None = None) 
     if len(bits) > 1:
         found = found | (bits[1] & -0x8000)
     return emitter.plain(arith.bitcast, value.type, found.value)
-
-
-def _clamp(emitter: Emitter, value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
-    above = emitter.plain(arith.maximumf, value, low)
-    return emitter.plain(arith.minimumf, above, high)

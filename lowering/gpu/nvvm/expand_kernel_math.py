@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math as constants
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import arith, func, ir, math
 from ragged_dialect.ir.match import around, bit_width
 from ragged_dialect.ir.walk import locate
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
+from ragged_dialect.lowering.math.classes import CLASSES, clamped
+from ragged_dialect.lowering.math.emitter import Emitter
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
-_SMALLEST_NORMAL = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
 _INTEGER = {
     "math.absi": ("llvm.intr.abs", "is_int_min_poison"),
     "math.ctlz": ("llvm.intr.ctlz", "is_zero_poison"),
@@ -77,34 +77,15 @@ def _trunc(op: ir.Operation) -> list[ir.Value]:
 
 
 def _clampf(op: ir.Operation) -> list[ir.Value]:
-    value, low, high = op.operands
-    return [arith.minimumf(arith.maximumf(value, low), high)]
+    return [clamped(Emitter(op), *op.operands)]
+
+
+def _class(op: ir.Operation) -> list[ir.Value]:
+    return [CLASSES[op.name](Emitter(op).number(op.operands[0]))]
 
 
 def _sincos(op: ir.Operation) -> list[ir.Value]:
     return [math.sin(op.operands[0]), math.cos(op.operands[0])]
-
-
-def _isnan(op: ir.Operation) -> list[ir.Value]:
-    return [arith.cmpf(arith.CmpFPredicate.UNO, op.operands[0], op.operands[0])]
-
-
-def _magnitude(op: ir.Operation, predicate: Any, bound: float) -> ir.Value:
-    value = math.absf(op.operands[0])
-    return arith.cmpf(predicate, value, arith.constant(value.type, bound))
-
-
-def _isinf(op: ir.Operation) -> list[ir.Value]:
-    return [_magnitude(op, arith.CmpFPredicate.OEQ, constants.inf)]
-
-
-def _isfinite(op: ir.Operation) -> list[ir.Value]:
-    return [_magnitude(op, arith.CmpFPredicate.OLT, constants.inf)]
-
-
-def _isnormal(op: ir.Operation) -> list[ir.Value]:
-    above = _magnitude(op, arith.CmpFPredicate.OGE, _SMALLEST_NORMAL[str(op.operands[0].type)])
-    return [arith.andi(above, _isfinite(op)[0])]
 
 
 def _ipowi(op: ir.Operation) -> list[ir.Value]:
@@ -134,13 +115,10 @@ def _resized(value: ir.Value, kind: ir.Type) -> ir.Value:
 
 _EXPANSIONS: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
     **dict.fromkeys(_INTEGER, _integer),
+    **dict.fromkeys(CLASSES, _class),
     "math.trunc": _trunc,
     "math.clampf": _clampf,
     "math.sincos": _sincos,
-    "math.isnan": _isnan,
-    "math.isinf": _isinf,
-    "math.isfinite": _isfinite,
-    "math.isnormal": _isnormal,
     "math.ipowi": _ipowi,
     "math.fpowi": _fpowi,
 }
