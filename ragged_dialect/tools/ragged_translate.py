@@ -50,7 +50,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
 def _translated_input(data: bytes, filename: str, args: argparse.Namespace) -> str:
     from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
-    from ragged_dialect.tools.gpu_translation import GpuOptions, has_kernels, translate
+    from ragged_dialect.tools.gpu_translation import has_kernels, translate
 
     module = load_module(data, context(), filename)
     default = "gpu" if args.to != "llvmir" or has_kernels(module) else "cpu"
@@ -67,9 +67,10 @@ def _translated_input(data: bytes, filename: str, args: argparse.Namespace) -> s
             if value is not None and value is not False:
                 raise RaggedError(f"expected no --{name} for the CPU, got {value}")
         return lowered_to_llvm_ir(module, not args.no_check)
-    schedule = "auto" if args.schedule is None else args.schedule
-    options = GpuOptions(args.to, _arch(args), args.fast_math, args.index_bits or 64, schedule, not args.no_check)
-    return translate(module, options)
+    return translate(
+        module, args.to, _arch(args), fast_math=args.fast_math, index_bits=args.index_bits or 64,
+        schedule="auto" if args.schedule is None else args.schedule, check=not args.no_check,
+    )  # fmt: skip
 
 
 def _arch(args: argparse.Namespace) -> str:
