@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -9,7 +11,7 @@ from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.nest import make_nest
+from ragged_dialect.lowering.nest import Payload, make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import storage_type
@@ -75,12 +77,19 @@ def own_windows(ctx: Lowering, parts: Parts, reads: bool) -> Parts:
     return copy_into(ctx, parts, made) if reads else made
 
 
-def copy_into(ctx: Lowering, source: Parts, target: Parts) -> Parts:
-    """Copy the elements of one value into the storage of another of the same structure."""
-    rank = source.shape.rank
-    exprs = tuple(ir.AffineDimExpr.get(k) for k in range(rank))
-    loops = tuple(range(rank))
-    accesses = (Access(source.shape, loops, exprs), Access(target.shape, loops, exprs))
-    it = Iteration(accesses, 1, ("parallel",) * rank, ((),) * rank)
-    (result,) = lower_nest(ctx, make_nest(it, [source, target], lambda arguments, index: [arguments[0]]))
-    return result
+def run_nest(
+    ctx: Lowering, sources: list[Parts], outs: list[Parts], loops: list[list[int]], kinds: list[str], payload: Payload
+) -> Parts:
+    """A nest with plain loop indices per operand, the outs last; the first of its results."""
+    accesses = tuple(
+        Access(x.shape, tuple(own), tuple(ir.AffineDimExpr.get(k) for k in own))
+        for x, own in zip([*sources, *outs], loops, strict=True)
+    )
+    it = Iteration(accesses, len(sources), tuple(kinds), ((),) * len(kinds))
+    return lower_nest(ctx, make_nest(it, [*sources, *outs], payload))[0]
+
+
+def copy_into(ctx: Lowering, source: Parts, target: Parts, made: Callable[[ir.Value], ir.Value] = lambda x: x) -> Parts:
+    """The elements of one value, or what is `made` of them, in the storage of another of the same dims."""
+    rank = list(range(source.shape.rank))
+    return run_nest(ctx, [source], [target], [rank, rank], ["parallel"] * len(rank), lambda a, _: [made(a[0])])

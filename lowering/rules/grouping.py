@@ -15,7 +15,6 @@ from ragged_dialect.ir.memory import room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.parts import Parts
-from ragged_dialect.lowering.rules.making import dense_parts
 from ragged_dialect.lowering.search import ended
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp
@@ -170,7 +169,7 @@ def lower_scatter_add(ctx: Lowering, op: ir.Operation) -> None:
         memref.store(combine("sum", memref.load(sums, place), term), sums, place)
 
     flow.for_loop(shapes.dim(terms, 0), [], lambda k, _: add([k]))
-    ctx.bind(op.results[0], dense_parts(ctx, shapes.cast(converted(tensor_of(sums), element), op.results[0].type)))
+    ctx.bind(op.results[0], ctx.parts(shapes.cast(converted(tensor_of(sums), element), op.results[0].type)))
 
 
 RULES = {"ragged.group_by": lower_group_by, "ragged.scatter_add": lower_scatter_add}

@@ -9,15 +9,13 @@ from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import is_float, view_of
-from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.empty import empty_parts
 from ragged_dialect.lowering.exact_sums import add_to_pair
 from ragged_dialect.lowering.external_calls import call_external, module_of
-from ragged_dialect.lowering.nest import Payload, make_nest
-from ragged_dialect.lowering.nest_emit import lower_nest
+from ragged_dialect.lowering.making import copy_into, run_nest
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.access import extract_element
 from ragged_dialect.ops.making import EmptyOp
@@ -34,23 +32,6 @@ def lower_empty(ctx: Lowering, op: ir.Operation) -> None:
     ctx.bind(op.results[0], made)
 
 
-def dense_parts(ctx: Lowering, values: ir.Value) -> Parts:
-    """A dense tensor as parts."""
-    return Parts(ctx, shape_of(values.type), values, {}, {})
-
-
-def run_nest(
-    ctx: Lowering, sources: list[Parts], outs: list[Parts], loops: list[list[int]], kinds: list[str], payload: Payload
-) -> Parts:
-    """A nest with plain loop indices per operand, the outs last; the first of its results."""
-    accesses = tuple(
-        Access(x.shape, tuple(own), tuple(ir.AffineDimExpr.get(k) for k in own))
-        for x, own in zip([*sources, *outs], loops, strict=True)
-    )
-    it = Iteration(accesses, len(sources), tuple(kinds), ((),) * len(kinds))
-    return lower_nest(ctx, make_nest(it, [*sources, *outs], payload))[0]
-
-
 def lower_to_padded(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.to_padded: fill, then copy every component."""
     source = ctx.parts(op.operands[0])
@@ -64,10 +45,7 @@ def lower_to_padded(ctx: Lowering, op: ir.Operation) -> None:
     filled = shapes.fill(pad, init)
     if "truncate" in op.attributes:
         source = _clipped(ctx, source, limits)
-    rank = list(range(source.shape.rank))
-    out = dense_parts(ctx, filled)
-    result = run_nest(ctx, [source], [out], [rank, rank], ["parallel"] * len(rank), lambda a, i: [a[0]])
-    ctx.bind(op.results[0], result)
+    ctx.bind(op.results[0], copy_into(ctx, source, ctx.parts(filled)))
 
 
 def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
@@ -100,10 +78,7 @@ def lower_from_padded(ctx: Lowering, op: ir.Operation) -> None:
         last = shape.layout.dims(axis)[-1]
         sizes.append(source.extent(last) if letters == "d" else vectors.last(made["offsets", last]))
     init = shapes.cast(shapes.empty(sizes, type_.element_type), storage_type(shape, type_.element_type))
-    out = Parts(ctx, shape, init, made, extents)
-    rank = list(range(shape.rank))
-    result = run_nest(ctx, [source], [out], [rank, rank], ["parallel"] * len(rank), lambda a, i: [a[0]])
-    ctx.bind(op.results[0], result)
+    ctx.bind(op.results[0], copy_into(ctx, source, Parts(ctx, shape, init, made, extents)))
 
 
 def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
@@ -121,7 +96,7 @@ def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
 
     def out() -> Parts:
         filled = shapes.fill(neutral(kind, wide), shapes.empty(sizes, wide))
-        return dense_parts(ctx, filled) if shape.layout.is_dense else _structured(ctx, source, shape, kept, filled)
+        return ctx.parts(filled) if shape.layout.is_dense else _structured(ctx, source, shape, kept, filled)
 
     outs = [out(), out()] if kind == "sum" and is_float(wide) else [out()]
     kinds = ["parallel" if d in kept else "reduction" for d in range(source.shape.rank)]
@@ -134,10 +109,7 @@ def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
     result = run_nest(ctx, [source], outs, loops, kinds, payload)
     if wide != element:
         narrow = result.replace(shapes.empty(result.storage_dims(), element))
-        rank = list(range(shape.rank))
-        result = run_nest(
-            ctx, [result], [narrow], [rank, rank], ["parallel"] * len(rank), lambda a, i: [arith.truncf(element, a[0])]
-        )
+        result = copy_into(ctx, result, narrow, lambda x: arith.truncf(element, x))
     ctx.bind(op.results[0], result)
 
 

@@ -10,7 +10,6 @@ from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.merge_sort import MergeSort, Row
-from ragged_dialect.lowering.rules.making import dense_parts
 from ragged_dialect.lowering.vector.emit import first_lanes, store_lanes
 from ragged_dialect.ops.grouping import SortOp
 
@@ -49,7 +48,7 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
     made = tensor_of(out)
     if made.type.element_type != op.results[0].type.element_type:
         made = arith.index_cast(ir.RankedTensorType.get(made.type.shape, build.index_type()), made)
-    ctx.bind(op.results[0], dense_parts(ctx, shapes.cast(made, op.results[0].type)))
+    ctx.bind(op.results[0], ctx.parts(shapes.cast(made, op.results[0].type)))
 
 
 def _sort_in_registers(sort: MergeSort, out: ir.Value, first: ir.Value, length: ir.Value, other: ir.Value) -> None:
