@@ -45,7 +45,7 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
     for dim, number in zip(ragged, maxima, strict=False):
         if isinstance(number.constant, int) and number.constant > 0:
             static[dim] = number.constant
-    return structured(x, shapes.cast(made, dense_type(static, made.type.element_type)))
+    return structured(x, shapes.cast(made, dense_type(tuple(static), made.type.element_type)))
 
 
 def _filler(pad: Tensor, dtype: DType) -> ir.Value:

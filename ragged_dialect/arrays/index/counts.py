@@ -56,7 +56,7 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
         terms, dtype = weights.storage, weights.dtype
     sums = builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size)))
     axes = [parents, PlainAxis(count.constant if isinstance(count.constant, int) else None)]
-    static = [None, axes[1].extent]
+    static = (None, axes[1].extent)
     out = shapes.cast(
         shapes.empty([shapes.dim(lengths, 0), axes[1].extent or size], element_type(dtype)),
         dense_type(static, element_type(dtype)),
