@@ -87,7 +87,8 @@ def _numbers(value: object) -> np.ndarray:
     except (RaggedError, MemoryError):
         raise
     except Exception as error:  # a class may do anything when it is asked for its array
-        made, reason = None, f" ({error})"
+        differ = isinstance(value, (list, tuple)) and isinstance(error, ValueError) and "inhomogeneous" in str(error)
+        made, reason = None, " (rg.ragged takes lists of different lengths)" if differ else f" ({error})"
     if made is None or made.dtype.kind not in "biufc":
         got = type(value).__name__ if made is None or not made.ndim else f"{type(value).__name__} of {made.dtype}"
         hint = reason if made is None or not made.ndim else _instead_of(made.dtype)

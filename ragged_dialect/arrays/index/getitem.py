@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, cast
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 
@@ -154,7 +154,7 @@ def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
     return ("slice", item.start is not None, item.stop is not None, max(step, 1 - 2**63))
 
 
-def _bound(given: Any) -> int:
+def _bound(given: SupportsIndex) -> int:
     if getattr(given, "ndim", 0):
         hint = "x[rg.local_index(x) < stops[:, None]] has one for each component"
         raise ArgumentError(f"getitem: expected an integer for a bound, got an array ({hint})")

@@ -10,9 +10,10 @@ from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError, LayoutError
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 
 
 @operation("group_by")
@@ -52,6 +53,8 @@ def ungroup(x: Tensor, places: Tensor) -> Tensor:
         raise LayoutError(f'{op}: expected an array of the structure of its places, got layout "{x.layout}"')
     equal_levels(places, x, 0, 2)
     given = shapes.as_vector(places.storage)
-    slots = builders.group_by(given, build.value(shapes.dim(given, 0)))
-    builders.assert_valid([builders.lengths(slots, 1)], "at_least", f"{op}: places of each row", 1, factor=1)
-    return take_rows(x, 0, builders.values(slots), PlainAxis(None))
+    size = build.value(shapes.dim(given, 0))
+    # Sums of one term, which one thread of a CPU adds in a third of the time that it takes to sort.
+    there, slots = (builders.scatter_add(vectors.generate(size, of), given, size) for of in (lambda _: 1, lambda k: k))
+    builders.assert_valid([there], "at_least", f"{op}: places of each row", 1, factor=1)
+    return take_rows(x, 0, known(slots), PlainAxis(None))

@@ -146,7 +146,7 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.from_lengths([1, 2], [[1], [1, 2]]), TypeError,
      "from_lengths: lengths 0: expected integers, got a sequence of vectors"),
     (lambda x: rg.from_offsets([[1], [1, 2]], [0, 1]), TypeError,
-     "expected an array or nested lists of numbers, got list ("),
+     "expected an array or nested lists of numbers, got list (rg.ragged takes lists of different lengths)"),
     (lambda x: rg.from_row_ids([1.0], [0], "a"), TypeError, "from_row_ids: expected an integer for nrows, got str"),
     (lambda x: rg.to_padded(x, np.ones(2)), TypeError, "to_padded: expected a number, got float64 of rank 1"),
     (lambda x: rg.to_padded(np.ones(2)), TypeError, "to_padded: expected a ragged array, got float64 of rank 1"),
