@@ -17,7 +17,7 @@ import numpy as np
 
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.errors import MASKED, ArgumentError, DeviceError, RaggedError, RuntimeCheckError
-from ragged_dialect.narrowing import is_array
+from ragged_dialect.narrowing import is_array, is_list
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
 
@@ -87,7 +87,7 @@ def _numbers(value: object) -> np.ndarray:
     except (RaggedError, MemoryError):
         raise
     except Exception as error:  # a class may do anything when it is asked for its array
-        differ = isinstance(value, (list, tuple)) and isinstance(error, ValueError) and "inhomogeneous" in str(error)
+        differ = is_list(value) and isinstance(error, ValueError) and "inhomogeneous" in str(error)
         made, reason = None, " (rg.ragged takes lists of different lengths)" if differ else f" ({error})"
     if made is None or made.dtype.kind not in "biufc":
         got = type(value).__name__ if made is None or not made.ndim else f"{type(value).__name__} of {made.dtype}"
