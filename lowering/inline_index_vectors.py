@@ -20,7 +20,8 @@ _LOADS = 2
 
 @dataclass(frozen=True)
 class InlineIndexVectors(RaggedPass):
-    """Compute the elements of an index vector where other index vectors, folds of them and flat ops read them.
+    """Compute the elements of an index vector where other index vectors, folds of them, loops through them and flat ops
+    read them.
 
     ```mlir
     %lengths = linalg.generic … outs(%e : tensor<?xi64>) {
@@ -101,10 +102,12 @@ def _is_of_values(op: ir.Operation) -> bool:
 
 
 def _is_of_vectors(op: ir.Operation) -> bool:
-    """Whether an op reads an element once, for an index vector, or for a fold of one."""
+    """Whether an op reads an element once, for an index vector, for a fold of one, or in a loop through all of it."""
     if op.name != "tensor.extract":
         return False
     around = enclosing(op)
+    if around.name == "scf.for" and op.operands[1] == around.regions[0].blocks[0].arguments[0]:
+        around = enclosing(around)
     while around.name == "scf.if" or FOLD in around.attributes:
         around = enclosing(around)
     return around.name == "func.func" or (around.name == "linalg.generic" and is_index_vector(around))

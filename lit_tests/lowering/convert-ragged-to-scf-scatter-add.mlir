@@ -6,9 +6,9 @@
 // CHECK: %[[SUMS:.*]] = memref.alloc(%[[COUNT]])
 // CHECK: linalg.fill {{.*}} outs(%[[SUMS]] :
 // CHECK: scf.for %[[K:.*]] =
-// CHECK: scf.for %[[D:.*]] =
 // CHECK: %[[POSITION:.*]] = tensor.extract %[[POSITIONS]][%[[K]]]
 // CHECK: %[[AT:.*]] = arith.index_cast %[[POSITION]]
+// CHECK: scf.for %[[D:.*]] =
 // CHECK: %[[TERM:.*]] = tensor.extract %[[TERMS]][%[[K]], %[[D]]]
 // CHECK: %[[SUM:.*]] = memref.load %[[SUMS]][%[[AT]], %[[D]]]
 // CHECK: %[[NEXT:.*]] = arith.addf %[[SUM]], %[[TERM]] : f32

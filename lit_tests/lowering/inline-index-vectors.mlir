@@ -192,3 +192,39 @@ func.func @kept(%x: tensor<?x8xf32>, %ids: tensor<?xi64>, %count: i64) -> (tenso
   } -> tensor<?xi64>
   return %result, %of_it, %values, %of_three : tensor<?xi64>, tensor<?xi64>, tensor<?x8xf32>, tensor<?xi64>
 }
+
+// A loop through a vector has each element once; one that reads it at another place may have it more often.
+
+// CHECK-LABEL: func.func @loops
+// CHECK-SAME: (%[[IDS:.*]]: tensor<?xi64>
+// CHECK: %[[READ:.*]] = linalg.generic
+// CHECK: scf.for %[[K:.*]] = %c0
+// CHECK:   %[[ID:.*]] = tensor.extract %[[IDS]][%[[K]]]
+// CHECK:   %[[AT:.*]] = arith.muli %[[ID]]
+// CHECK:   tensor.extract %[[READ]]
+func.func @loops(%ids: tensor<?xi64>, %m: memref<?xi64>, %size: index, %count: i64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty(%size) : tensor<?xi64>
+  %once = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %ids[%i] : tensor<?xi64>
+    %p = arith.muli %id, %count : i64
+    linalg.yield %p : i64
+  } -> tensor<?xi64>
+  %often = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %ids[%i] : tensor<?xi64>
+    %p = arith.addi %id, %count : i64
+    linalg.yield %p : i64
+  } -> tensor<?xi64>
+  scf.for %k = %c0 to %size step %c1 {
+    %p = tensor.extract %once[%k] : tensor<?xi64>
+    %at = arith.index_cast %p : i64 to index
+    %q = tensor.extract %often[%at] : tensor<?xi64>
+    memref.store %q, %m[%k] : memref<?xi64>
+  }
+  return
+}

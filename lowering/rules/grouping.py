@@ -160,15 +160,15 @@ def lower_scatter_add(ctx: Lowering, op: ir.Operation) -> None:
     sums = room(sizes, wide(element))
     shapes.fill(build.constant(wide(element), 0), sums)
 
-    def add(at: list[ir.Value]) -> None:
+    def add(row: ir.Value, at: list[ir.Value]) -> None:
         if len(at) < len(sizes):
-            flow.for_loop(sizes[len(at)], [], lambda i, _: add([*at, i]))
+            flow.for_loop(sizes[len(at)], [], lambda i, _: add(row, [*at, i]))
             return
-        place = [shapes.load(positions, at[0]), *at[1:]]
+        place = [row, *at[1:]]
         term = converted(tensor.extract(terms, at), wide(element))
         memref.store(combine("sum", memref.load(sums, place), term), sums, place)
 
-    flow.for_loop(shapes.dim(terms, 0), [], lambda k, _: add([k]))
+    flow.for_loop(shapes.dim(terms, 0), [], lambda k, _: add(shapes.load(positions, k), [k]))
     ctx.bind(op.results[0], ctx.parts(shapes.cast(converted(tensor_of(sums), element), op.results[0].type)))
 
 

@@ -11,7 +11,7 @@ from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.loops import compute, empty
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.arrays.tracing.trace import element_type, known
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
@@ -54,7 +54,7 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
         if weights.ndim != 2 or leading_level(x, weights) != 1:
             raise LayoutError(f'{op}: expected weights of the structure of x, got layout "{weights.layout}"')
         terms, dtype = weights.storage, weights.dtype
-    sums = builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size)))
+    sums = known(builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size))))
     axes = [parents, PlainAxis(count.constant if isinstance(count.constant, int) else None)]
     static = (None, axes[1].extent)
     out = shapes.cast(
