@@ -64,22 +64,29 @@ def apply_function(
 ) -> ArrayLike:
     """NumPy's function of the name of an operation. ArgumentError for others, and for arguments that the operation
     does not have."""
+    own, name, run, signature = _found(function)
+    args, given = _by_name(function, args, kwargs)
+    if name not in FUNCTIONS:
+        args = (given.pop("a"),)
+    bind(own, signature, args, allowed(own, given, tuple(signature.parameters)))
+    if name in FUNCTIONS and isinstance(run, Operation):  # arrays are given by position, and tell the program
+        args, given = run.bound(args, given)
+    return run(*args, **given)
+
+
+@cache
+def _found(function: Callable[..., object]) -> tuple[str, str, Body, inspect.Signature]:
+    """Of a function of NumPy its name, that of ours, what runs, and what that takes."""
     module = function.__module__.removeprefix("numpy")
     own, name = f"np{module}.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
     if name not in FUNCTIONS and name not in _REDUCING:
         hint = f" ({INSTEAD[name]})" if name in INSTEAD else ""
         raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another{hint}")
-    args, given = _by_name(function, args, kwargs)
     if name in FUNCTIONS:
         run = FUNCTIONS[name]
     else:
         run = OPERATIONS[name] if name not in _UFUNCS else partial(reduce, _UFUNCS[name], axis=None)
-        args, given = (given.pop("a"),), given
-    signature = inspect.signature(run)
-    bind(own, signature, args, allowed(own, given, tuple(signature.parameters)))
-    if name in FUNCTIONS and isinstance(run, Operation):  # arrays are given by position, and tell the program
-        args, given = run.bound(args, given)
-    return run(*args, **given)
+    return own, name, run, inspect.signature(run)
 
 
 def _by_name(
