@@ -908,6 +908,16 @@ func.func @numbers(%x: memref<?x4xi64> {llvm.noalias}, %out: memref<4xi64> {llvm
 // CHECK: vector.gather %[[T]][%c0] [%{{.*}}], %[[MASK]]
 // CHECK: return
 
+// What lanes have of a number from outside is made in the loop and behind it.
+
+// CHECK-LABEL: func.func @behind
+// CHECK: scf.while
+// CHECK:   %[[IN:.*]] = vector.broadcast %[[BOUND:.*]] : index to vector<32xindex>
+// CHECK:   arith.minui %{{.*}}, %[[IN]]
+// CHECK: %[[BEHIND:.*]] = vector.broadcast %[[BOUND]] : index to vector<32xindex>
+// CHECK: arith.subi %[[BEHIND]], %{{.*}}
+// CHECK: return
+
 // Iterations that end apart, and tables that are written, are left as they are.
 
 // CHECK-LABEL: func.func @apart
@@ -935,6 +945,27 @@ func.func @search(%t: memref<?xf32>, %x: memref<?xf32>, %y: memref<?xindex>, %n:
       scf.yield %next, %rest : index, index
     }
     memref.store %found#0, %y[%i] : memref<?xindex>
+  }
+  return
+}
+
+func.func @behind(%x: memref<?xindex>, %y: memref<?xindex>, %n: index, %size: index, %bound: index) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {llvm.noalias}, {}, {}, {}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xindex>
+    %found:2 = scf.while (%at = %v, %left = %size) : (index, index) -> (index, index) {
+      %some = arith.cmpi sgt, %left, %c0 : index
+      scf.condition(%some) %at, %left : index, index
+    } do {
+    ^bb0(%at: index, %left: index):
+      %more = arith.addi %at, %v : index
+      %next = arith.minui %more, %bound : index
+      %rest = arith.subi %left, %c1 : index
+      scf.yield %next, %rest : index, index
+    }
+    %less = arith.subi %bound, %found#0 : index
+    memref.store %less, %y[%i] : memref<?xindex>
   }
   return
 }

@@ -184,3 +184,11 @@ REFUSED: list[Refusal] = [
 
 
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+def test_comparisons_with_the_numbers_of_an_argument_go_into_their_sum() -> None:
+    """Nobody asks their elements for the extent that they have of it."""
+    x, bins = rg.ragged([[2, 0, 2], [], [1]]), np.arange(3)
+    function = rg.jit(lambda x, bins: (x[..., None] == bins).sum(axis=1))
+    np.testing.assert_array_equal(function(x, bins), rg.bincount(x, 3))
+    assert function.lower(x, bins).stages["ragged"].count("linalg.generic") == 1
