@@ -55,7 +55,8 @@ def computed_from(op: ir.Operation, number: int) -> ir.Value | None:
     if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + number]
     if op.name.split(".", 1)[0] in ELEMENTWISE_DIALECTS and not whole_value(op):
-        return next((v for v in op.operands if is_tensor(v.type)), None)
+        values = list(op.operands)[op.name == "arith.select" :]  # a condition has the structure, but nothing more
+        return next((v for v in values if is_tensor(v.type)), None)
     return None
 
 

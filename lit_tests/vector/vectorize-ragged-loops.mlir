@@ -918,12 +918,24 @@ func.func @numbers(%x: memref<?x4xi64> {llvm.noalias}, %out: memref<4xi64> {llvm
 // CHECK: arith.subi %[[BEHIND]], %{{.*}}
 // CHECK: return
 
-// Iterations that end apart, and tables that are written, are left as they are.
+// What is the same for all lanes may come first, and a table of one number is read once a step.
+
+// CHECK-LABEL: func.func @first
+// CHECK: %[[FOUND:.*]]:2 = scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, vector<32xindex>)
+// CHECK:   memref.load %arg0[] : memref<index>
+// CHECK: vector.store %[[FOUND]]#1
+// CHECK: return
+
+// Iterations that end apart, tables that are written, rows that vary, and loops without results are left as they are.
 
 // CHECK-LABEL: func.func @apart
 // CHECK: ragged.scalar = "a loop in it"
 // CHECK-LABEL: func.func @written
 // CHECK: ragged.scalar = "memory that may be one"
+// CHECK-LABEL: func.func @rows
+// CHECK: ragged.scalar = "an access across memory"
+// CHECK-LABEL: func.func @no_results
+// CHECK: ragged.scalar = "a loop in it"
 func.func @search(%t: memref<?xf32>, %x: memref<?xf32>, %y: memref<?xindex>, %n: index, %size: index) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {llvm.noalias}, {llvm.noalias}, {}, {}]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -970,6 +982,26 @@ func.func @behind(%x: memref<?xindex>, %y: memref<?xindex>, %n: index, %size: in
   return
 }
 
+func.func @first(%t: memref<index>, %y: memref<?xindex>, %n: index) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {llvm.noalias}, {}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %found:2 = scf.while (%left = %c2, %at = %i) : (index, index) -> (index, index) {
+      %some = arith.cmpi sgt, %left, %c0 : index
+      scf.condition(%some) %left, %at : index, index
+    } do {
+    ^bb0(%left: index, %at: index):
+      %by = memref.load %t[] : memref<index>
+      %rest = arith.subi %left, %c1 : index
+      %next = arith.muli %at, %by : index
+      scf.yield %rest, %next : index, index
+    }
+    memref.store %found#1, %y[%i] : memref<?xindex>
+  }
+  return
+}
+
 func.func @apart(%x: memref<?xindex>, %y: memref<?xindex>, %n: index) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {llvm.noalias}, {}]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -1003,6 +1035,39 @@ func.func @written(%t: memref<?xindex>, %x: memref<?xindex>, %n: index, %size: i
       scf.yield %next, %rest : index, index
     }
     memref.store %found#0, %t[%i] : memref<?xindex>
+  }
+  return
+}
+
+func.func @rows(%t: memref<?x4xindex>, %x: memref<?xindex>, %y: memref<?xindex>, %n: index, %size: index) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {llvm.noalias}, {llvm.noalias}, {}, {}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xindex>
+    %found:2 = scf.while (%at = %v, %left = %size) : (index, index) -> (index, index) {
+      %some = arith.cmpi sgt, %left, %c0 : index
+      scf.condition(%some) %at, %left : index, index
+    } do {
+    ^bb0(%at: index, %left: index):
+      %next = memref.load %t[%i, %at] : memref<?x4xindex>
+      %rest = arith.subi %left, %c1 : index
+      scf.yield %next, %rest : index, index
+    }
+    memref.store %found#0, %y[%i] : memref<?xindex>
+  }
+  return
+}
+
+func.func @no_results(%y: memref<?xindex>, %n: index, %flag: i1) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {}, {}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.while : () -> () {
+      scf.condition(%flag)
+    } do {
+      scf.yield
+    }
+    memref.store %i, %y[%i] : memref<?xindex>
   }
   return
 }

@@ -284,16 +284,22 @@ def _classify(body: Body) -> None:
 
 def _classify_walk(body: Body, op: ir.Operation) -> None:
     """Find what a loop does for all iterations. Unfit for one that stores, or ends for some of them."""
-    walk = Walk.of(op, lambda x: body.is_inside(x) and x not in body.uniform and not is_made_in(x, op))
+
+    def varies(x: ir.Value) -> bool:
+        return body.is_inside(x) and x not in body.uniform and not is_made_in(x, op)
+
+    walk = Walk.of(op, varies) if op.results else None
     if walk is None:
         raise Unfit("a loop in it")
     for inner in (o.operation for region in op.regions for o in list(region.blocks[0].operations)[:-1]):
         if inner.name != "memref.load":
             require_vector_form(inner)
-        elif body.is_inside(inner.operands[0]) or strides_of(inner.operands[0])[-1] != 1:
-            raise Unfit("an access across memory")
-        elif any(x in walk.varying for x in list(inner.operands)[1:-1]):
-            raise Unfit("an access across memory")
+        elif body.is_inside(inner.operands[0]):
+            raise Unfit("a buffer of its own")
+        elif inner.results[0] in walk.varying:
+            above = list(inner.operands)[1:-1]
+            if strides_of(inner.operands[0])[-1] != 1 or any(x in walk.varying or varies(x) for x in above):
+                raise Unfit("an access across memory")
     for x in walk.varying:
         require_element(x.type)
         body.wide.add(4 if _is_short(x.type) else byte_size(x.type))
@@ -390,8 +396,10 @@ def _require_apart(body: Body) -> None:
                 raise Unfit("memory that may be one")
         if not all(_are_apart(op, store) for op in looked_up):
             raise Unfit("memory that may be one")
-    if body.run is not None and (written or folded or not all(apart(op.operands[0], body.run.buffer) for op in found)):
-        raise Unfit("memory that may be one")
+    if body.run is not None:
+        others = all(apart(op.operands[0], body.run.buffer) for op in [*found, *looked_up])
+        if written or folded or not others:
+            raise Unfit("memory that may be one")
     for number, fold in enumerate(folded):
         if not all(_are_apart(op, fold) for op in [*found, *looked_up, *folded[:number]]):
             raise Unfit("memory that may be one")

@@ -212,7 +212,9 @@ class Step:
         return splat(self.same.get(value, value), self.lanes)
 
     def _emit(self, op: ir.Operation) -> None:
-        if op.results and op.results[0] in self.body.uniform:
+        if op in self.body.walks:
+            self._walk(self.body.walks[op])
+        elif op.results and op.results[0] in self.body.uniform:
             self.uniform(op)
         elif op.name == "memref.load":
             self.known[op.results[0]] = self.load(op)
@@ -220,8 +222,6 @@ class Step:
             self.store(op)
         elif (guard := guard_of(op)) is not None:
             self.known[op.results[0]] = self._guarded(guard)
-        elif op in self.body.walks:
-            self._walk(self.body.walks[op])
         else:
             if op.results[0] in self.body.shifted or op.results[0] in self.body.falling:
                 self.shift(op)
@@ -255,18 +255,19 @@ class Step:
 
     def _walk(self, walk: Walk) -> None:
         """A loop that all lanes go through together; what it reads at places that vary is gathered."""
-        known, same = dict(self.known), dict(self.same)
         before, after = (region.blocks[0] for region in walk.loop.regions)
+        lanes = [x in walk.varying for x in walk.state]
 
-        def state(values: Iterable[ir.Value]) -> list[ir.Value]:
-            pairs = zip(walk.state, values, strict=True)
-            return [self.vector(x) if one in walk.varying else self.same.get(x, x) for one, x in pairs]
+        def of(values: Iterable[ir.Value], lanes: Sequence[bool]) -> list[ir.Value]:
+            pairs = zip(values, lanes, strict=False)  # behind its condition the end of the first block has the state
+            return [self.vector(x) if wide else self.same.get(x, x) for x, wide in pairs]
 
         def name(arguments: Iterable[ir.Value], values: Iterable[ir.Value]) -> None:
             for argument, value in zip(arguments, values, strict=True):
                 (self.known if argument in walk.varying else self.same)[argument] = value
 
-        def make(block: ir.Block, values: list[ir.Value]) -> list[ir.Value]:
+        def make(block: ir.Block, values: list[ir.Value], lanes: Sequence[bool]) -> list[ir.Value]:
+            known, same = dict(self.known), dict(self.same)
             name(block.arguments, values)
             *ops, end = (op.operation for op in block.operations)
             for op in ops:
@@ -276,15 +277,15 @@ class Step:
                     self.known[op.results[0]] = self._gathered(op)
                 else:
                     self.compute(op)
-            return list(end.operands)
+            made = of(end.operands, lanes)
+            self.known, self.same = known, same  # without what is known in the block alone
+            return made
 
-        def goes_on(values: list[ir.Value]) -> ir.Value:
-            condition = make(before, values)[0]
-            return self.same.get(condition, condition)
+        def goes_on(state: list[ir.Value]) -> ir.Value:
+            return make(before, state, [False])[0]
 
-        found = flow.repeat(state(walk.loop.operands), goes_on, lambda values: state(make(after, values)))
-        self.known, self.same = known, same  # without what was made inside
-        name(walk.loop.results, found)
+        start = of(walk.loop.operands, lanes)
+        name(walk.loop.results, flow.repeat(start, goes_on, lambda state: make(after, state, lanes)))
 
     def _gathered(self, op: ir.Operation) -> ir.Value:
         """What a load reads for each lane at a place of its own."""

@@ -7,8 +7,8 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.index.gather import leading_level
 from ragged_dialect.arrays.index.rows import as_index, check_largest, row_ids
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import INT64, convert
-from ragged_dialect.arrays.tracing.loops import compute, empty
+from ragged_dialect.arrays.tracing.elements import INT64, convert, kind
+from ragged_dialect.arrays.tracing.loops import compute, empty, mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
@@ -44,6 +44,7 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
         lambda given: [arith.maxui(given[1], convert(given[0], x.dtype, INT64))],
     )  # fmt: skip
     lengths = builders.lengths(x.value, 1)
+    builders.assert_valid([build.value(shapes.dim(lengths, 0)), size], "fits", op, 1)
     check_largest(x, 1, largest.storage, lambda _: size, lambda b: shapes.load(lengths, b), kind="index")
     places = vectors.generate(
         shapes.dim(keys, 0), lambda i: build.add(build.mul(shapes.load(rows, i), size), shapes.load(keys, i))
@@ -53,9 +54,12 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
         weights = contiguous(weights)
         if weights.ndim != 2 or leading_level(x, weights) != 1:
             raise LayoutError(f'{op}: expected weights of the structure of x, got layout "{weights.layout}"')
+        if kind(weights.dtype) != "f":  # sums of integers and booleans are int64, as those of `sum`
+            narrow = weights.dtype
+            weights = mapped(weights, [], INT64, lambda given: convert(given[0], narrow, INT64))
         terms, dtype = weights.storage, weights.dtype
     sums = known(builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size))))
-    axes = [parents, PlainAxis(count.constant if isinstance(count.constant, int) else None)]
+    axes = [parents, PlainAxis(count.constant if isinstance(count.constant, int) and count.constant > 0 else None)]
     static = (None, axes[1].extent)
     out = shapes.cast(
         shapes.empty([shapes.dim(lengths, 0), axes[1].extent or size], element_type(dtype)),

@@ -14,8 +14,11 @@ from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
-from ragged_dialect.ir import build, vectors
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.layout import RAGGED
+
+_MOST = 2**62
+"""Rows that offsets hold: their running sum does not wrap."""
 
 
 @operation("repeat")
@@ -43,13 +46,17 @@ def repeat(x: Tensor, repeats: Tensor, *, axis: int) -> Tensor:
         size = build.value(x.extent(dim))
     if repeats.ndim == 0:
         number = as_index(repeats)
+        counts = vectors.generate(size, lambda _: number)
         builders.assert_valid([number], "at_least", op, dim + 1, factor=0)
-        before, at = repeated_rows(x, size, lambda _: build.to_i64(number))
     else:
         given = _agreed(x, dim, repeats, is_ragged)
         counts = vectors.generate(size, lambda i: convert(tensor.extract(given.storage, [i]), given.dtype, INT64))
         builders.assert_valid([counts], "at_least", op, dim + 1, factor=0)
-        before, at = repeated_rows(x, size, lambda i: tensor.extract(counts, [i]))
+    total = flow.for_loop(
+        size, [build.value(0)], lambda i, sums: [build.add_unsigned(sums[0], shapes.load(counts, i))], "add_unsigned"
+    )[0]
+    builders.assert_valid([build.capped(total)], "at_most", f"{op}: all", dim + 1, factor=_MOST)
+    before, at = repeated_rows(x, size, lambda i: tensor.extract(counts, [i]))
     return chosen(x, dim, before, at) if is_ragged else take_at(x, dim, at)
 
 

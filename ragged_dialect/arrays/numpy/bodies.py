@@ -285,8 +285,10 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, ap
 
 def _end(a: ArrayLike, dim: int, x: ArrayLike) -> ArrayLike:
     """What joins an array along a dim: of a number one element for each row."""
-    if x is None or isinstance(x, Value) or np.ndim(x):
+    if x is None or (x.ndim if isinstance(x, Value) else np.ndim(x)):
         return x
+    if len(a.ragged_dims) > 1 and dim in a.ragged_dims:
+        raise ArgumentError("np.diff: expected an array to join lists of lists along a ragged dim, got a number")
     rows = OPERATIONS["where"](True, x, zeros_like(OPERATIONS["sum"](a, axis=dim), a.dtype))
     return rows[(*[slice(None)] * dim, None)]
 

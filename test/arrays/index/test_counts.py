@@ -36,7 +36,25 @@ def test_in_programs(target: str) -> None:
     assert made.tolist() == [[12.0, 0.0, 12.0], [], [3.0]]
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32"])
+def test_sums_of_integers_are_int64(dtype: str) -> None:
+    x = rg.ragged([[0, 0], []])
+    found = rg.bincount(x, 1, rg.like(x, np.array([100, 100]).astype(dtype)))
+    assert found.dtype == np.int64
+    assert found.tolist() == [[2 if dtype == "bool" else 200], [0]]
+
+
 X = rg.ragged([[2, 0], [], [1]])
+
+
+@pytest.mark.parametrize("count", [2**63 - 1, 2**62])
+def test_more_counts_than_there_can_be(count: int) -> None:
+    text = rf"bincount: level 1: expected a size below 2\*\*63, got 3 \* {count}"
+    for function in (rg.bincount, rg.jit(lambda x, count: rg.bincount(x, count))):
+        with pytest.raises(rg.RuntimeCheckError, match=text):
+            function(X, count)
+    with pytest.raises(rg.RuntimeCheckError, match="bincount: level 1: expected at least 0, got -1"):
+        rg.jit(lambda x: rg.bincount(x, -1))(X)
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,18 @@ def test_errors(repeats: Any, axis: int, error: type[Exception], text: str) -> N
     assert text in str(found.value)
 
 
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+@pytest.mark.parametrize("counts", [2**62, 2**63 - 1, "each"], ids=str)
+def test_more_rows_than_offsets_hold(counts: Any, target: str) -> None:
+    """Sums that wrap around ended the process."""
+    x = rg.ragged([[1.0, 2.0], [], [3.0, 4.0]])
+    given = rg.like(x, np.array([2**62, 2**62, 2**62, 2**62])) if counts == "each" else counts
+    with pytest.raises(rg.RuntimeCheckError, match="repeat: all: level 2: expected at most 4611686018427387904, got"):
+        rg.jit(lambda x, given: rg.repeat(x, given, axis=1), target=target)(x, given)
+    with pytest.raises(rg.RuntimeCheckError, match="repeat: all: level 1: expected at most"):
+        rg.repeat(x, np.array([2**62] * 3), axis=0)
+
+
 def test_an_axis_is_needed() -> None:
     with pytest.raises(rg.ArgumentError, match="missing a required argument: 'axis'"):
         np.repeat(rg.ragged([[1.0], []]), 2)

@@ -401,6 +401,15 @@ def test_differences_from_what_is_put_before_and_behind(ends: dict[str, float]) 
     assert rg.jit(lambda x: np.diff(x, axis=1, **ends))(x).tolist() == found.tolist()
 
 
+def test_differences_from_a_traced_number() -> None:
+    x = rg.ragged([[3.0, 1.0], [], [5.0]])
+    assert rg.jit(lambda x, p: np.diff(x, prepend=p))(x, 1.0).tolist() == [[2.0, -2.0], [], [4.0]]
+    assert rg.grad(lambda p: (np.diff(x, prepend=p) ** 2).sum())(1.0) == -12.0
+    text = "np.diff: expected an array to join lists of lists along a ragged dim, got a number"
+    with pytest.raises(rg.ArgumentError, match=text):
+        np.diff(rg.ragged([[[1, 2]], []]), prepend=0)
+
+
 def test_differences_of_features_and_from_arrays() -> None:
     x = rg.from_lengths(np.arange(8.0).reshape(4, 2), [3, 0, 1])
     assert np.diff(x, axis=1, prepend=0.0)[:, :1].tolist() == [[[0.0, 1.0]], [], [[6.0, 7.0]]]
