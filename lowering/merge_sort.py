@@ -16,7 +16,7 @@ from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size
-from ragged_dialect.lowering.vector.emit import first_lanes, lanes_type, splat, turned
+from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type, splat, turned
 
 Row = list[ir.Value]
 """Some elements side by side, a register or a number: those of the keys, and then those of the numbers, if any."""

@@ -10,7 +10,7 @@ from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.merge_sort import MergeSort, Row
-from ragged_dialect.lowering.vector.emit import first_lanes, store_lanes
+from ragged_dialect.lowering.vector.lanes import first_lanes, store_lanes
 from ragged_dialect.ops.grouping import SortOp
 
 _REGISTER = 64

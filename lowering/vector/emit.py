@@ -13,6 +13,17 @@ from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math.library import call_masked
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of
 from ragged_dialect.lowering.vector.divisions import divided, has_floats
+from ragged_dialect.lowering.vector.lanes import (
+    first_lanes,
+    lanes_type,
+    last_lane,
+    load_lanes,
+    moved_up,
+    numbers_from,
+    splat,
+    store_lanes,
+    turned,
+)
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 from ragged_dialect.lowering.vector.walks import Walk
 
@@ -157,12 +168,6 @@ def full(low: ir.Value, high: ir.Value, lanes: int) -> ir.Value:
     """Where the last whole vector ends."""
     count = build.maximum(arith.subi(high, low), 0)
     return arith.addi(low, arith.andi(count, build.value(-lanes)))
-
-
-def first_lanes(left: ir.Value, lanes: int) -> ir.Value:
-    """A mask of the lanes that there are iterations for."""
-    bits = lanes_type(lanes, ir.IntegerType.get_signless(1))
-    return vector.create_mask(bits, [build.minimum(left, lanes)])
 
 
 class Step:
@@ -322,27 +327,6 @@ class Step:
         store_lanes(self.vector(op.operands[0]), buffer, places, self.mask)
 
 
-def load_lanes(type_: ir.VectorType, buffer: ir.Value, at: Sequence[ir.Value], mask: ir.Value | None) -> ir.Value:
-    """A vector from a place on; zeros in lanes that a mask leaves out."""
-    if mask is None:
-        return vector.load(type_, buffer, at)
-    zeros = splat(build.constant(type_.element_type, 0), type_.shape[0])
-    return vector.maskedload(type_, buffer, at, mask, zeros)
-
-
-def turned(lanes: ir.Value) -> ir.Value:
-    """A vector from its last lane to its first one."""
-    return vector.shuffle(lanes, lanes, list(reversed(range(lanes.type.shape[0]))))
-
-
-def store_lanes(value: ir.Value, buffer: ir.Value, at: Sequence[ir.Value], mask: ir.Value | None) -> None:
-    """Write a vector from a place on, or the lanes of a mask."""
-    if mask is None:
-        vector.store(value, buffer, at)
-    else:
-        vector.maskedstore(buffer, at, mask, value)
-
-
 # Runs ---------------------------------------------------------------------------------------------
 
 
@@ -432,17 +416,6 @@ def total_of(one: Accumulator, folded: ir.Value, before: Callable[[], ir.Value])
     return folded if one.scanned else one.combiner.apply(folded, before())
 
 
-def last_lane(lanes: ir.Value) -> ir.Value:
-    """The last element of a vector."""
-    return vector.extract(lanes, [], [lanes.type.shape[0] - 1])
-
-
-def moved_up(lanes: ir.Value, first: ir.Value, step: int) -> ir.Value:
-    """A vector whose lanes are in places that are `step` higher, behind those of another one."""
-    count = lanes.type.shape[0]
-    return vector.shuffle(first, lanes, [*range(step), *range(count, 2 * count - step)])
-
-
 def _keep(body: Body, one: Accumulator, total: ir.Value, tail: bool) -> None:
     """Put what a loop folded where it belongs, or where what is left of the loop goes on from."""
     if one.store is not None:
@@ -486,21 +459,3 @@ def _select_bits(condition: ir.Value, true: ir.Value, false: ir.Value) -> ir.Val
     bits = lanes_type(true.type.shape[0], ir.IntegerType.get_signless(16))
     chosen = arith.select(condition, *(arith.bitcast(bits, x) for x in (true, false)))
     return arith.bitcast(true.type, chosen)
-
-
-# Types --------------------------------------------------------------------------------------------
-
-
-def lanes_type(count: int, element: ir.Type) -> ir.VectorType:
-    """A vector of elements."""
-    return ir.VectorType.get([count], element)
-
-
-def numbers_from(first: ir.Value, count: int) -> ir.Value:
-    """A vector of numbers from one on."""
-    return arith.addi(splat(first, count), vector.step(lanes_type(count, build.index_type())))
-
-
-def splat(value: ir.Value, count: int) -> ir.Value:
-    """A vector of the same in all lanes."""
-    return vector.broadcast(lanes_type(count, value.type), value)

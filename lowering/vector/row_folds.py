@@ -16,7 +16,8 @@ from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner
 from ragged_dialect.lowering.vector.columns import joined, picked
-from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, first_lanes, full, lanes_type, splat
+from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, full
+from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type, splat
 from ragged_dialect.lowering.vector.machine import Registers
 
 _REGISTERS = 8

@@ -13,16 +13,8 @@ from ragged_dialect.ir.match import byte_size, constant_int, defining_op, made_b
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of
-from ragged_dialect.lowering.vector.emit import (
-    Step,
-    before,
-    carried_into,
-    counted,
-    first_lanes,
-    folded_lanes,
-    is_count,
-    total_of,
-)
+from ragged_dialect.lowering.vector.emit import Step, before, carried_into, counted, folded_lanes, is_count, total_of
+from ragged_dialect.lowering.vector.lanes import first_lanes
 from ragged_dialect.lowering.vector.machine import Registers
 
 Row: TypeAlias = "tuple[ir.Value, tuple[ir.Value, ...]]"

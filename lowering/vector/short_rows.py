@@ -13,17 +13,8 @@ from ragged_dialect.ir.match import byte_size, constant_int, defining_op, entry_
 from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_element, require_vector_form, strides_of
 from ragged_dialect.lowering.vector.columns import columns_of, largest_factor, rows_of
-from ragged_dialect.lowering.vector.emit import (
-    SHORTEST,
-    first_lanes,
-    full,
-    lanes_type,
-    load_lanes,
-    numbers_from,
-    of_lanes,
-    splat,
-    store_lanes,
-)
+from ragged_dialect.lowering.vector.emit import SHORTEST, full, of_lanes
+from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type, load_lanes, numbers_from, splat, store_lanes
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 
 _LONGEST = 32

@@ -9,7 +9,7 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import restored
 from ragged_dialect.arrays.index.levels import structured
-from ragged_dialect.arrays.index.rows import as_index, kept_rows, take_rows
+from ragged_dialect.arrays.index.rows import as_index, kept_rows, static_extent, take_rows
 from ragged_dialect.arrays.ops.reduce import reduce
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import equal_extents
@@ -43,8 +43,7 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
     made = builders.to_padded(x.value, filler, limits, truncate)
     static = list(shape_of(made.type).shape)
     for dim, number in zip(ragged, maxima, strict=False):
-        if isinstance(number.constant, int) and number.constant > 0:
-            static[dim] = number.constant
+        static[dim] = static_extent(number)
     return structured(x, shapes.cast(made, dense_type(tuple(static), made.type.element_type)))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.index.gather import leading_level
-from ragged_dialect.arrays.index.rows import as_index, check_largest, row_ids
+from ragged_dialect.arrays.index.rows import as_index, check_lists, row_ids, static_extent
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, convert, kind
-from ragged_dialect.arrays.tracing.loops import compute, empty, mapped
+from ragged_dialect.arrays.tracing.loops import compute, mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
@@ -38,14 +38,9 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
         raise LayoutError(f'{op}: expected lists of integers, got layout "{x.layout}"')
     builders.assert_valid([size], "at_least", op, 1, factor=0)
     parents, rows, keys = PlainAxis(None), row_ids(x, axis), shapes.as_vector(x.storage)
-    zeros = shapes.fill(build.constant(build.i64(), 0), empty(x.trace, [parents], [(x, 0)], INT64))
-    (largest,) = compute(
-        x.trace, [(x, (0, 1))], [(zeros, INT64, [parents], (0,))], 2, frozenset({1}),
-        lambda given: [arith.maxui(given[1], convert(given[0], x.dtype, INT64))],
-    )  # fmt: skip
     lengths = builders.lengths(x.value, 1)
     builders.assert_valid([build.value(shapes.dim(lengths, 0)), size], "fits", op, 1)
-    check_largest(x, 1, largest.storage, lambda _: size, lambda b: shapes.load(lengths, b), kind="index")
+    check_lists(x, [], lambda given: convert(given[0], x.dtype, INT64), lambda _: size, kind="index")
     places = vectors.generate(
         shapes.dim(keys, 0), lambda i: build.add(build.mul(shapes.load(rows, i), size), shapes.load(keys, i))
     )
@@ -59,7 +54,7 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
             weights = mapped(weights, [], INT64, lambda given: convert(given[0], narrow, INT64))
         terms, dtype = weights.storage, weights.dtype
     sums = known(builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size))))
-    axes = [parents, PlainAxis(count.constant if isinstance(count.constant, int) and count.constant > 0 else None)]
+    axes = [parents, PlainAxis(static_extent(count))]
     static = (None, axes[1].extent)
     out = shapes.cast(
         shapes.empty([shapes.dim(lengths, 0), axes[1].extent or size], element_type(dtype)),

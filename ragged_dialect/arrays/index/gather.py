@@ -6,7 +6,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.index.reorder import pick_each, rearranged, relaid
 from ragged_dialect.arrays.index.rows import (
-    check_largest,
+    check_lists,
     component_lengths,
     component_starts,
     from_ends,
@@ -153,15 +153,8 @@ def _gathered_rows(x: Tensor, index: Tensor) -> Tensor:
     def place(given: list[ir.Value]) -> ir.Value:
         return build.value(wrapped(convert(given[0], index.dtype, INT64), given[1]))
 
-    zeros = shapes.fill(build.constant(build.i64(), 0), empty(x.trace, lengths.axes, [(index, 0)], INT64))
-    operands = [(index, (0, 1)), (lengths, (0,)), (starts, (0,))]
-    (largest,) = compute(
-        x.trace, operands[:2], [(zeros, INT64, lengths.axes, (0,))], 2, frozenset({1}),
-        lambda given: [arith.maxui(given[2], place(given))],
-    )  # fmt: skip
-    some = builders.lengths(index.value, 1)
-
-    check_largest(x, 1, largest.storage, lambda b: shapes.load(lengths.storage, b), lambda b: shapes.load(some, b))
+    beside = [(lengths, (0,)), (starts, (0,))]
+    check_lists(index, beside[:1], place, lambda b: shapes.load(lengths.storage, b))
     axes, levels = [index.axes[0], *x.axes[1:]], [(index, 0), (index, 1), *((x, dim) for dim in range(2, x.ndim))]
 
     def row(given: list[ir.Value]) -> list[ir.Value]:
@@ -169,7 +162,7 @@ def _gathered_rows(x: Tensor, index: Tensor) -> Tensor:
         return [tensor.extract(x.storage, [at, *(loop_index(dim) for dim in range(2, x.ndim))])]
 
     out = (empty(x.trace, axes, levels, x.dtype), x.dtype, axes, range(x.ndim))
-    return compute(x.trace, operands, [out], x.ndim, frozenset(), row)[0]
+    return compute(x.trace, [(index, (0, 1)), *beside], [out], x.ndim, frozenset(), row)[0]
 
 
 def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:

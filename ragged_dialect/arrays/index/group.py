@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.arrays.index.rows import take_rows
+from ragged_dialect.arrays.index.rows import inverse, take_rows
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, constant
 from ragged_dialect.arrays.tracing.loops import compute, empty
@@ -30,9 +30,8 @@ class _Move:
     order: ir.Value
 
     def slots(self) -> ir.Value:
-        """Where each source goes: sums of one term, as one thread of a CPU adds it in less time than it sorts."""
-        size = shapes.dim(self.order, 0)
-        return known(builders.scatter_add(vectors.generate(size, lambda i: i), self.order, build.value(size)))
+        """Where each source goes."""
+        return inverse(self.order)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.index.rows import as_index, take_rows
+from ragged_dialect.arrays.index.rows import as_index, inverse, take_rows
 from ragged_dialect.arrays.tracing.agreement import equal_levels
 from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
@@ -54,8 +53,6 @@ def ungroup(x: Tensor, places: Tensor) -> Tensor:
     equal_levels(places, x, 0, 2)
     given = shapes.as_vector(places.storage)
     size = build.value(shapes.dim(given, 0))
-    # Sums of one term, which one thread of a CPU adds in a third of the time that it takes to sort.
     there = builders.scatter_add(vectors.generate(size, lambda _: 1), given, size)
-    slots = builders.scatter_add(vectors.generate(size, lambda k: k), given, size)
     builders.assert_valid([there], "at_least", f"{op}: places of each row", 1, factor=1)
-    return take_rows(x, 0, known(slots), PlainAxis(None))
+    return take_rows(x, 0, inverse(given), PlainAxis(None))

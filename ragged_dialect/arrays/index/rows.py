@@ -10,11 +10,11 @@ from typing import overload
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, shape_of
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, compare, convert, select
 from ragged_dialect.arrays.tracing.loops import compute, empty
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.arrays.tracing.trace import element_type, known
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
@@ -96,6 +96,11 @@ def as_bound(number: Tensor) -> Mixed:
     return number.constant if isinstance(number.constant, int) else as_index(number)
 
 
+def static_extent(number: Tensor) -> int | None:
+    """A number as an extent that types have, where the trace knows it; another one is checked when it runs."""
+    return number.constant if isinstance(number.constant, int) and number.constant > 0 else None
+
+
 def from_ends(size: Mixed, number: Callable[[ir.Value], ir.Value], extent: Callable[[ir.Value], Mixed]) -> ir.Value:
     """A vector of numbers, i64, of which those below 0 count from the end. They are not checked yet and stay i64: in a
     kernel, an index may have 32 bits, which numbers far out of range would fit into again."""
@@ -121,6 +126,24 @@ def check_largest(
 
     bounds = vectors.generate(shapes.dim(largest, 0), bound)
     builders.assert_valid([largest, bounds], kind, x.trace.op, dim)
+
+
+def check_lists(
+    index: Tensor,
+    beside: Sequence[tuple[Tensor, Sequence[int]]],
+    place: Callable[[list[ir.Value]], ir.Value],
+    extent: Callable[[ir.Value], Mixed],
+    kind: str = "position",
+) -> None:
+    """`check_largest` of lists of indices, each of which is a `place` by what it is and what is beside it."""
+    parents = [PlainAxis(None)]
+    zeros = shapes.fill(build.constant(build.i64(), 0), empty(index.trace, parents, [(index, 0)], INT64))
+    (largest,) = compute(
+        index.trace, [(index, (0, 1)), *beside], [(zeros, INT64, parents, (0,))], 2, frozenset({1}),
+        lambda given: [arith.maxui(given[-1], place(given))],
+    )  # fmt: skip
+    lengths = builders.lengths(index.value, 1)
+    check_largest(index, 1, largest.storage, extent, lambda p: shapes.load(lengths, p), kind)
 
 
 def clamped(bound: Mixed, extent: Mixed) -> Mixed:
@@ -236,3 +259,10 @@ def repeated_rows(x: Tensor, size: Mixed, count: Callable[[ir.Value], ir.Value])
     position of each: the rows of lists of as many elements."""
     before = vectors.running(size, count)
     return before, builders.row_ids(x.trace.nothing_of(NestedAxis("dr", [before], [None, None])), 1)
+
+
+def inverse(order: ir.Value) -> ir.Value:
+    """Where each position is in an order of all: by sums of one term, which one thread of a CPU adds in a third of the
+    time that it takes to sort."""
+    size = build.value(shapes.dim(order, 0))
+    return known(builders.scatter_add(vectors.generate(size, lambda k: k), order, size))

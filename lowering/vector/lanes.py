@@ -1,0 +1,61 @@
+"""Vectors: their types, what is the same in all lanes, masks, lanes in other places, and vectors in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragged_dialect._mlir import arith, ir, vector
+from ragged_dialect.ir import build
+
+
+def lanes_type(count: int, element: ir.Type) -> ir.VectorType:
+    """A vector of elements."""
+    return ir.VectorType.get([count], element)
+
+
+def splat(value: ir.Value, count: int) -> ir.Value:
+    """A vector of the same in all lanes."""
+    return vector.broadcast(lanes_type(count, value.type), value)
+
+
+def numbers_from(first: ir.Value, count: int) -> ir.Value:
+    """A vector of numbers from one on."""
+    return arith.addi(splat(first, count), vector.step(lanes_type(count, build.index_type())))
+
+
+def first_lanes(left: ir.Value, lanes: int) -> ir.Value:
+    """A mask of the lanes that there are iterations for."""
+    bits = lanes_type(lanes, ir.IntegerType.get_signless(1))
+    return vector.create_mask(bits, [build.minimum(left, lanes)])
+
+
+def last_lane(lanes: ir.Value) -> ir.Value:
+    """The last element of a vector."""
+    return vector.extract(lanes, [], [lanes.type.shape[0] - 1])
+
+
+def moved_up(lanes: ir.Value, first: ir.Value, step: int) -> ir.Value:
+    """A vector whose lanes are in places that are `step` higher, behind those of another one."""
+    count = lanes.type.shape[0]
+    return vector.shuffle(first, lanes, [*range(step), *range(count, 2 * count - step)])
+
+
+def turned(lanes: ir.Value) -> ir.Value:
+    """A vector from its last lane to its first one."""
+    return vector.shuffle(lanes, lanes, list(reversed(range(lanes.type.shape[0]))))
+
+
+def load_lanes(type_: ir.VectorType, buffer: ir.Value, at: Sequence[ir.Value], mask: ir.Value | None) -> ir.Value:
+    """A vector from a place on; zeros in lanes that a mask leaves out."""
+    if mask is None:
+        return vector.load(type_, buffer, at)
+    zeros = splat(build.constant(type_.element_type, 0), type_.shape[0])
+    return vector.maskedload(type_, buffer, at, mask, zeros)
+
+
+def store_lanes(value: ir.Value, buffer: ir.Value, at: Sequence[ir.Value], mask: ir.Value | None) -> None:
+    """Write a vector from a place on, or the lanes of a mask."""
+    if mask is None:
+        vector.store(value, buffer, at)
+    else:
+        vector.maskedstore(buffer, at, mask, value)
