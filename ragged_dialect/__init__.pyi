@@ -38,6 +38,7 @@ from ragged_dialect.arrays.index.levels import split as split
 from ragged_dialect.arrays.index.repeat import repeat as repeat
 from ragged_dialect.arrays.index.routing import group_by as group_by
 from ragged_dialect.arrays.index.routing import ungroup as ungroup
+from ragged_dialect.arrays.index.windows import windows as windows
 from ragged_dialect.arrays.ops.along import local_index as local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as take_along_axis
 from ragged_dialect.arrays.ops.attention import attention as attention

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.arrays.index.reorder import pick_each, rearranged, relaid
+from ragged_dialect.arrays.index.reorder import pick_each, rearranged, relaid, rows_by_component
 from ragged_dialect.arrays.index.rows import (
     check_lists,
     component_lengths,
@@ -19,10 +19,9 @@ from ragged_dialect.arrays.index.rows import (
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_levels
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
-from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
+from ragged_dialect.arrays.tracing.loops import compute, empty
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
@@ -50,31 +49,11 @@ def stepped(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None, step: 
             vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[1])
         )
     made = axis if is_whole and level == len(axis.letters) - 1 else relaid(x, dim, offsets)
-    if dim == 1 and x.axes[0].letters == "dr" and all(isinstance(axis, PlainAxis) for axis in x.axes[1:]):
-        return _stepped_rows(x, made, first, step)
-    ids = row_ids(x, made)
 
-    def position(k: ir.Value) -> ir.Value:
-        q = shapes.load(ids, k)
-        return build.add(shapes.load(first, q), build.mul(build.sub(k, shapes.load(offsets, q)), step))
+    def row(component: ir.Value, at: ir.Value) -> Mixed:
+        return build.add(shapes.load(first, component), build.mul(at, step))
 
-    return rearranged(x, dim, vectors.generate(vectors.last(offsets), position), made)
-
-
-def _stepped_rows(x: Tensor, made: NestedAxis, first: ir.Value, step: int) -> Tensor:
-    """Rows of each component from its `first` one on, as a loop over components, which may be fused with others."""
-    axes = [made, *x.axes[1:]]
-    sizes = [vectors.last(made.vectors[0]), *x.storage_sizes()[1:]]
-    like = x.trace.assembled(shapes.empty(sizes, element_type(x.dtype)), axes, x.dtype)
-
-    def body(_: list[ir.Value]) -> list[ir.Value]:
-        component, at, *rest = (loop_index(loop) for loop in range(x.ndim))
-        row = build.add(shapes.load(first, component), build.mul(at, step))
-        return [tensor.extract(x.storage, [row, *rest])]
-
-    loops = loops_of(like)
-    out = (empty(x.trace, axes, loops.levels, x.dtype), x.dtype, axes, range(x.ndim))
-    return compute(x.trace, [], [out], x.ndim, frozenset(), body)[0]
+    return rows_by_component(x, dim, made, row)
 
 
 def _leading(x: Tensor, other: Tensor) -> tuple[NestedAxis, NestedAxis]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ragged_dialect import builders
@@ -16,13 +16,18 @@ from ragged_dialect.arrays.index.rows import (
     from_ends,
     inside_rows,
     ragged_level,
+    row_ids,
     take_blocks,
     take_rows,
     with_axis,
 )
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.elements import BOOL
+from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
@@ -44,6 +49,48 @@ def rearranged(x: Tensor, dim: int, at: ir.Value, head: NestedAxis) -> Tensor:
     if level == len(axis.letters) - 1:
         return take_rows(x, number, at, head)
     return _above_windows(x, dim, at, head)
+
+
+def rows_by_component(
+    x: Tensor, dim: int, head: NestedAxis, row: Callable[..., Mixed], size: int | None = None
+) -> Tensor:
+    """`row(component, at)` of a ragged dim of a tensor without windows, for every element `at` of components with the
+    levels `head`: of lists as a loop over these, which may be fused with others. With `size` each element is as many
+    rows, `row(component, at, place)`, along a dense dim of their own."""
+    number, level, axis = ragged_level(x, dim)
+    sizes = [] if size is None else [size]
+    inner = [PlainAxis(size) for size in sizes]
+    if dim == 1 and axis.letters == "dr" and all(isinstance(axis, PlainAxis) for axis in x.axes[1:]):
+        return _looped(x, head, sizes, row)
+    offsets, ids = head.vectors[-1], row_ids(x, head)
+    each = build.value(1 if size is None else size)
+
+    def position(k: ir.Value) -> Mixed:
+        at, places = (k, []) if size is None else (arith.divui(k, each), [arith.remui(k, each)])
+        component = shapes.load(ids, at)
+        return row(component, build.sub(at, shapes.load(offsets, component)), *places)
+
+    count = vectors.last(offsets)
+    rows = vectors.generate(build.mul(count, each), position)
+    if level == len(axis.letters) - 1:
+        return take_blocks(x, number, rows, [count, *sizes], [head, *inner])
+    under = head if size is None else NestedAxis(f"{head.letters}d", head.vectors, [*head.extents, each])
+    return _above_windows(x, dim, rows, under)
+
+
+def _looped(x: Tensor, head: NestedAxis, sizes: Sequence[int], row: Callable[..., Mixed]) -> Tensor:
+    axes, own = [head, *map(PlainAxis, sizes), *x.axes[1:]], range(2 + len(sizes))
+    storage = [vectors.last(head.vectors[0]), *sizes, *x.storage_sizes()[1:]]
+    like = x.trace.assembled(shapes.empty(storage, element_type(x.dtype)), axes, x.dtype)
+
+    def body(_: list[ir.Value]) -> list[ir.Value]:
+        rest = [loop_index(loop) for loop in range(len(own), like.ndim)]
+        return [tensor.extract(x.storage, [build.value(row(*map(loop_index, own))), *rest])]
+
+    loops = loops_of(like)
+    out = (empty(x.trace, axes, loops.levels, x.dtype), x.dtype, axes, range(like.ndim))
+    extents = [Tensor(x.trace, shapes.empty([size], element_type(BOOL)), BOOL, (PlainAxis(size),)) for size in sizes]
+    return compute(x.trace, [(e, (2 + k,)) for k, e in enumerate(extents)], [out], like.ndim, frozenset(), body)[0]
 
 
 def take_dense(x: Tensor, dim: int, at: ir.Value) -> Tensor:

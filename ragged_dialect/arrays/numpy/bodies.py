@@ -16,6 +16,7 @@ from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import AxisArgument
 from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.arrays.index.repeat import repeat as repeated
+from ragged_dialect.arrays.index.windows import windows
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
 from ragged_dialect.arrays.ops.along import local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as along
@@ -233,6 +234,16 @@ def roll(a: ArrayLike, shift: int, axis: int) -> ArrayLike:
     wanted = OPERATIONS["remainder"](OPERATIONS["subtract"](index, places), count)
     each = wanted[(..., *[None] * (a.ndim - 1 - dim))]
     return along(a, OPERATIONS["where"](True, each, zeros_like(a, np.int64)), axis=dim)
+
+
+def sliding_window_view(x: ArrayLike, window_shape: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
+    """The windows along a dim, as a new last dim: a copy, and along one dim only."""
+    if axis is None or is_tuple(axis) or is_tuple(window_shape):
+        text = f"expected one axis and an integer as window, got axis {axis} and window {window_shape}"
+        raise ArgumentError(f"np.lib.stride_tricks.sliding_window_view: {text}")
+    made, dim = windows(x, size=window_shape, axis=axis), checked_axis("sliding_window_view", axis, x.ndim)
+    order = [k for k in range(made.ndim) if k != dim + 1]
+    return made if order[-1] == dim else OPERATIONS["transpose"](made, axes=(*order, dim + 1))
 
 
 def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> ArrayLike:
