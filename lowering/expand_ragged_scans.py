@@ -9,6 +9,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.fast_math import give_flags
 from ragged_dialect.ir.kinds import combine, combiner
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
@@ -106,7 +107,7 @@ def _expanded(op: ir.Operation) -> ir.Value:
     behind each element goes over the components backwards."""
     scan = view_of(op, ScanOp)
     x, dim, kind = _source(scan), scan.dim.value, scan.kind.value
-    return _walked(x, dim, kind, has_unit(op, "reverse"), _nothing(x, dim, kind))
+    return _walked(x, dim, kind, has_unit(op, "reverse"), _nothing(x, dim, kind), grouped=True)
 
 
 def _has_tiles(op: ir.Operation) -> bool:
@@ -169,13 +170,18 @@ def _folded(x: ir.Value, dim: int, kind: str) -> ir.Value:
     return generic([x], [start], maps, _kinds(rank, dim), lambda given: [combine(kind, given[1], given[0])]).result
 
 
-def _walked(x: ir.Value, dim: int, kind: str, reverse: bool, start: ir.Value, before: bool = False) -> ir.Value:
-    """What there was so far at every element, that included or `before` it, from what there is at the start on."""
+def _walked(
+    x: ir.Value, dim: int, kind: str, reverse: bool, start: ir.Value, before: bool = False, grouped: bool = False
+) -> ir.Value:
+    """What there was so far at every element, that included or `before` it, from what there is at the start on. Sums
+    may be `grouped` otherwise."""
     rank = len(x.type.shape)
     whole = ir.AffineMap.get_identity(rank)
 
     def body(given: list[ir.Value]) -> list[ir.Value]:
         made = combine(kind, given[1], given[0])
+        if grouped and made.owner.name == "arith.addf":
+            give_flags(made.owner, {"reassoc"})  # for products see order-ragged-loops
         return [made, given[1] if before else made]
 
     op = generic([x], [start, empty_like(x)], [whole, without(rank, dim), whole], _kinds(rank, dim), body)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import affine, ir
+from ragged_dialect._mlir import affine, ir, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
@@ -74,8 +74,8 @@ class _Emitter:
         with ir.InsertionPoint(forall.block), self.ctx.scope(forall.known):
             self.slots = [self._add_out(out) for out in self.nest.outs]
             carried = self._loops([forall.slots[s].current for s in self.slots])
-        for slot, tensor in zip(self.slots, carried, strict=True):
-            forall.slots[slot].current = tensor
+        for slot, current in zip(self.slots, carried, strict=True):
+            forall.slots[slot].current = current
         return [
             Pending(forall, slot, forall.slots[slot].init, self._places(out, whole))
             for slot, out, whole in zip(self.slots, self.nest.outs, self.structures, strict=True)
@@ -162,10 +162,24 @@ class _Emitter:
         sizes = {loop: self._extent(loop) for loop in self.inner if self._is_ragged(loop)}
         views = [self._view(operand, sizes, None) for operand in self.nest.operands[: self.nest.inputs]]
         targets = [self._view(out, sizes, tensor) for out, tensor in zip(self.nest.outs, carried, strict=True)]
+        if not self.inner and not any(view.exprs for view in (*views, *targets)):
+            return self._scalars(views, targets, carried)
         results = self._generic([v.tensor for v in views], [t.tensor for t in targets], [*views, *targets])
         return [
             result if target.whole else shapes.insert_slice(result, tensor, target.offsets, target.sizes)
             for tensor, target, result in zip(carried, targets, results, strict=True)
+        ]
+
+    def _scalars(self, views: list[_View], targets: list[_View], carried: list[ir.Value]) -> list[ir.Value]:
+        """One element of each out, read and written as such: the loop around may become one of vectors."""
+
+        def element(view: _View) -> ir.Value:
+            return view.tensor if view.base is None else tensor.extract(view.base, _values(view.offsets))
+
+        made = self.nest.payload([element(view) for view in (*views, *targets)], self._index)
+        return [
+            tensor.insert(value, into, _values(target.offsets))
+            for value, into, target in zip(made, carried, targets, strict=True)
         ]
 
     def _is_ragged(self, loop: int) -> bool:
@@ -180,7 +194,7 @@ class _Emitter:
         the forall's iteration owns."""
         if operand.parts is None:
             assert operand.scalar is not None
-            return _View(operand.scalar, [], [], [], True)
+            return _View(operand.scalar, None, [], [], [], True)
         parts = operand.parts
         if tensor is None and parts.pending is not None:
             slot = parts.pending.forall.slots[parts.pending.slot]
@@ -201,7 +215,7 @@ class _Emitter:
             all(kept) and self.forall is None and not self.serial and self._covers(parts, offsets, extents)
         )
         view = tensor if whole else shapes.extract_slice(tensor, offsets, extents, kept)
-        return _View(view, exprs, offsets, extents, whole)
+        return _View(view, tensor, exprs, offsets, extents, whole)
 
     def _covers(self, parts: Parts, offsets: list[Mixed], sizes: list[Mixed]) -> bool:
         return all(
@@ -285,15 +299,21 @@ class _Emitter:
         return build.value(self.ivs[loop]) if loop in self.ivs else loop_index(self.inner.index(loop))
 
 
+def _values(indices: Sequence[Mixed]) -> list[ir.Value]:
+    return [build.value(index) for index in indices]
+
+
 def _is_all(size: Mixed, storage: Mixed | None) -> bool:
     return storage is size or (isinstance(size, int) and isinstance(storage, int) and storage == size)
 
 
 @dataclass
 class _View:
-    """A slice of an operand: the tensor, its map over the inner loops, where it was cut."""
+    """A slice of an operand: the tensor, or the scalar, what it was cut from, its map over the inner loops, and where
+    it was cut."""
 
     tensor: ir.Value
+    base: ir.Value | None
     exprs: list[ir.AffineExpr]
     offsets: list[Mixed]
     sizes: list[Mixed]

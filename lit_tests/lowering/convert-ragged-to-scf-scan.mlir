@@ -7,7 +7,7 @@
 // CHECK: linalg.fill ins(%[[ZERO]]
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]}
 // CHECK: ^bb0(%[[A:.*]]: f32, %[[SUM:.*]]: f32, %{{.*}}: f32):
-// CHECK-NEXT: %[[S:.*]] = arith.addf %[[SUM]], %[[A]] : f32
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[SUM]], %[[A]] fastmath<reassoc> : f32
 // CHECK-NEXT: linalg.yield %[[S]], %[[S]]
 func.func @forward(%x: tensor<3x?x8xf32, #ragged.layout<"dr|d">>) -> tensor<3x?x8xf32, #ragged.layout<"dr|d">> {
   %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>) -> tensor<3x?x8xf32, #ragged.layout<"dr|d">>

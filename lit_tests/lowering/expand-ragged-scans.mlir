@@ -10,7 +10,7 @@
 // CHECK: linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<?x8xf32>)
 // CHECK: %[[Y:.*]]:2 = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]}
 // CHECK: ^bb0(%[[A:.*]]: f32, %[[SO_FAR:.*]]: f32, %{{.*}}: f32):
-// CHECK: %[[S:.*]] = arith.addf %[[SO_FAR]], %[[A]] : f32
+// CHECK: %[[S:.*]] = arith.addf %[[SO_FAR]], %[[A]] fastmath<reassoc> : f32
 // CHECK: linalg.yield %[[S]], %[[S]]
 // CHECK: return %[[Y]]#1
 func.func @forward(%x: tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L> {

@@ -11,7 +11,7 @@
 // CHECK-SAME: (%[[X:[a-z0-9]*]]: tensor<3x?x8xf32, #ragged.layout<"dr|d">>)
 // CHECK: %[[R:.*]]:2 = linalg.generic
 // CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[S:.*]]: f32, %{{.*}}: f32):
-// CHECK-NEXT: %[[T:.*]] = arith.addf %[[S]], %[[A]] : f32
+// CHECK-NEXT: %[[T:.*]] = arith.addf %[[S]], %[[A]] fastmath<reassoc> : f32
 // CHECK-NEXT: %[[P:.*]] = arith.mulf %[[T]], %[[A]] : f32
 // CHECK-NEXT: linalg.yield %[[T]], %[[P]] : f32, f32
 // CHECK-NOT: linalg.generic

@@ -299,11 +299,16 @@ func.func @turned(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noal
   return
 }
 
-// A store that falls stays as it is.
+// So is what is written from the end on.
 
 // CHECK-LABEL: func.func @stores_that_fall
-// CHECK-NOT: vector
-// CHECK: ragged.scalar = "an access across memory"
+// CHECK: %[[V:.*]] = vector.load
+// CHECK: %[[TURNED:.*]] = vector.shuffle %[[V]], %{{.*}} [63, 62,
+// CHECK: vector.store %[[TURNED]], %arg1
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: vector.maskedload %{{.*}}, %[[MASK]]
+// CHECK: %[[TURNED_MASK:.*]] = vector.shuffle %[[MASK]], %{{.*}} [15, 14,
+// CHECK: vector.maskedstore %{{.*}}, %[[TURNED_MASK]]
 func.func @stores_that_fall(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index, %last: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -434,11 +439,16 @@ func.func @turned(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noal
   return
 }
 
-// A store that falls stays as it is.
+// So is what is written from the end on.
 
 // CHECK-LABEL: func.func @stores_that_fall
-// CHECK-NOT: vector
-// CHECK: ragged.scalar = "an access across memory"
+// CHECK: %[[V:.*]] = vector.load
+// CHECK: %[[TURNED:.*]] = vector.shuffle %[[V]], %{{.*}} [63, 62,
+// CHECK: vector.store %[[TURNED]], %arg1
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: vector.maskedload %{{.*}}, %[[MASK]]
+// CHECK: %[[TURNED_MASK:.*]] = vector.shuffle %[[MASK]], %{{.*}} [15, 14,
+// CHECK: vector.maskedstore %{{.*}}, %[[TURNED_MASK]]
 func.func @stores_that_fall(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index, %last: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

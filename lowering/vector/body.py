@@ -334,8 +334,7 @@ def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
         body.uniform.add(op.results[0])
         return
     strides = strides_of(buffer)
-    along = {body.index, *body.shifted, *(() if stores else body.falling)}
-    if len(varying) != 1 or indices[-1] not in along or strides[-1] != 1:
+    if len(varying) != 1 or indices[-1] not in {body.index, *body.shifted, *body.falling} or strides[-1] != 1:
         raise Unfit("an access across memory")
     if body.is_inside(buffer):
         raise Unfit("a buffer of its own")

@@ -305,8 +305,8 @@ class Step:
         """What a load reads, from where its first iteration does."""
         buffer, *places = [self.same.get(x, x) for x in op.operands]
         type_ = lanes_type(self.lanes, op.results[0].type)
-        if op.operands[len(op.operands) - 1] in self.body.falling:
-            return self._fallen(type_, buffer, places)
+        if self._falls(op):
+            return turned(load_lanes(type_, buffer, *self._fallen(places)))
         looked_up = any(_is_looked_up(x) for x in list(op.operands)[1:])  # what is read next is elsewhere
         if (self.mask is not None or self.body.reads) and not looked_up:
             size = byte_size(op.results[0].type)
@@ -315,16 +315,24 @@ class Step:
                 memref.prefetch(buffer, [*places[:-1], there], False, 3, True)
         return load_lanes(type_, buffer, places, self.mask)
 
-    def _fallen(self, type_: ir.VectorType, buffer: ir.Value, places: list[ir.Value]) -> ir.Value:
-        """What a load reads whose place falls: from the last lane's place on, turned round."""
-        *above, first = places
-        mask = None if self.mask is None else turned(self.mask)
-        return turned(load_lanes(type_, buffer, [*above, build.value(build.sub(first, self.lanes - 1))], mask))
-
     def store(self, op: ir.Operation) -> None:
         """Write what a store writes."""
+        made = self.vector(op.operands[0])
         buffer, *places = [self.same.get(x, x) for x in list(op.operands)[1:]]
-        store_lanes(self.vector(op.operands[0]), buffer, places, self.mask)
+        if self._falls(op):
+            store_lanes(turned(made), buffer, *self._fallen(places))
+        else:
+            store_lanes(made, buffer, places, self.mask)
+
+    def _falls(self, op: ir.Operation) -> bool:
+        """Whether the place of an access falls: it is that of the last lane on then, and lanes are turned round."""
+        return op.operands[len(op.operands) - 1] in self.body.falling
+
+    def _fallen(self, places: list[ir.Value]) -> tuple[list[ir.Value], ir.Value | None]:
+        """The place of the last lane, and the mask from there on."""
+        *above, first = places
+        mask = None if self.mask is None else turned(self.mask)
+        return [*above, build.value(build.sub(first, self.lanes - 1))], mask
 
 
 # Runs ---------------------------------------------------------------------------------------------
