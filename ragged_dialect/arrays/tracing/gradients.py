@@ -142,7 +142,7 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     RuntimeCheckError for other lengths."""
     _checked("vjp", function)
     leaves, tree = flatten(arguments)
-    if any(isinstance(leaf, Tensor) for leaf in leaves):
+    if traced() is not None or any(isinstance(leaf, Tensor) for leaf in leaves):
         recorded = Recorded("vjp", function, arguments, range(len(arguments)))
         return unflatten(recorded.tree, recorded.results), Pullback(lambda given: _pulled(recorded, given), 0)
     recorded = any(getattr(leaf, "requires_grad", False) for leaf in leaves)  # then PyTorch's graph keeps what it needs
@@ -234,7 +234,7 @@ def jvp(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nest
     arguments, tangents = listed("jvp", "arguments", arguments), listed("jvp", "tangents", tangents)
     if len(arguments) != len(tangents):
         raise ArgumentError(f"jvp: expected a tangent for each of {len(arguments)} arguments, got {len(tangents)}")
-    if any(isinstance(leaf, Tensor) for leaf in flatten(tuple(arguments))[0]):
+    if traced() is not None or any(isinstance(leaf, Tensor) for leaf in flatten(tuple(arguments))[0]):
         return _pushed(function, arguments, tangents)
     return _pushing(Static.of_function("jvp", function))(tuple(arguments), tuple(tangents))
 

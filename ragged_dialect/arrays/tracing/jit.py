@@ -16,16 +16,21 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
-from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, build, requires_gradient
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, as_tensor, build, requires_gradient
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, is_dense, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.pickled_functions import at, is_by_name
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace, traced
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.narrowing import is_boolean, is_integer, is_list, is_mapping
 from ragged_dialect.runtime.memory import MemoryUse
 
 Dims = Mapping[str, Sequence[int]] | Sequence[int]
+
+
+def _is_array(x: object) -> bool:
+    return isinstance(x, RaggedArray) or is_dense(x)
 
 
 class JitFunction(Function):
@@ -73,14 +78,23 @@ class JitFunction(Function):
     def _call(self, call: Call) -> ArrayLike:
         """A call by parameter, of containers, with static arguments, or of traced code."""
         tensors = [leaf for leaf in flatten((call.arguments, call.parameters))[0] if isinstance(leaf, Tensor)]
-        if tensors:
-            tensors[0].trace.check_running()
-            return self._function(*call.arguments, **call.parameters)
+        if (trace := tensors[0].trace if tensors else traced()) is not None:
+            trace.check_running()
+            return self._inline(trace, call)
         leaves, tree = self._flatten(call.arguments, call.parameters)
         key = tree.key([leaf_spec(leaf) for leaf in leaves], self._plain)
         program, result = self._programs.get(key) or self._compiled(key, lambda: self._build(leaves, tree))
         results = program(leaves)
         return results[0] if result is None else unflatten(result, results)
+
+    def _inline(self, trace: Trace, call: Call) -> ArrayLike:
+        """The function as a part of the one that is traced: its arrays are arguments of it, numbers what they are."""
+        bound = bind(self._name, self._signature, call.arguments, call.parameters)
+        for name, value in bound.arguments.items():
+            if name not in self._static:
+                leaves, tree = flatten(value)
+                bound.arguments[name] = unflatten(tree, [as_tensor(trace, x) if _is_array(x) else x for x in leaves])
+        return self._function(*bound.args, **bound.kwargs)
 
     def _flatten(
         self, arguments: Sequence[ArrayLike], options: Mapping[str, ArrayLike]

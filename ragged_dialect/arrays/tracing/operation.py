@@ -26,7 +26,7 @@ from ragged_dialect.arrays.tracing.function import (
 from ragged_dialect.arrays.tracing.leaves import Leaf, beside_ragged, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.plan import stored_key
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.arrays.tracing.trace import Trace, traced
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.lazy import cached_property
 
@@ -48,11 +48,12 @@ class Operation(Function):
         return _known, (self.name,)
 
     def _call(self, call: Call) -> ArrayLike:
-        """Traced code, the other way to give arguments, or a program to compile."""
+        """Traced code, where arrays that it holds on to may change between calls, too; the other way to give arguments,
+        or a program to compile."""
         arguments, parameters, key, leaves = call
         tracer = next((a for a in arguments if type(a) is Tensor), None)
-        if tracer is not None:
-            return self.inline(tracer.trace, arguments, parameters)
+        if (trace := traced() if tracer is None else tracer.trace) is not None:
+            return self.inline(trace, arguments, parameters)
         bound, rest = self.bound(arguments, parameters)
         if len(bound) == len(arguments) and list(rest) == list(parameters):
             check_call(self.name, self._signature, bound, rest)

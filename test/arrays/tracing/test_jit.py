@@ -115,6 +115,35 @@ def test_captured_arrays() -> None:
         add(array((1, 1, 1, 1)))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda y, w: (y * w).sum(),
+        lambda y, w: rg.jit(lambda w: (w * 2).sum())(w),
+        lambda y, w: rg.grad(lambda w: (w * w).sum())(w).sum(),
+        lambda y, w: rg.vjp(lambda w: (w * w).sum(), w)[1](1.0)[0].sum(),
+        lambda y, w: rg.jvp(lambda w: (w * w).sum(), [w], [w])[1],
+    ],
+    ids=["an operation", "jit", "grad", "vjp", "jvp"],
+)
+def test_what_captured_arrays_alone_make(function: Callable[[Any, Any], Any]) -> None:
+    """It was computed when the function was traced, and never again."""
+    y, w = ragged([2, 0, 1]), np.ones((3, 1))
+    scaled = rg.jit(lambda z: function(y, w) * z)
+    for _ in range(2):
+        assert scaled(1.0) == pytest.approx(float(function(y, w)))
+        w *= 3
+
+
+def test_arrays_of_an_inner_function_are_its_arguments() -> None:
+    table, ids = np.arange(5.0), rg.ragged([[0, 1], [], [4]])
+    picked = rg.jit(lambda table, ids, n=1: table[ids].sum(axis=1) * (n if n else 2))
+    np.testing.assert_array_equal(rg.jit(lambda ids: picked(table, ids))(ids), [1.0, 0.0, 4.0])
+    assert rg.grad(lambda w: (picked(table, ids) * w).sum())(2.0) == 5.0
+    nested = rg.jit(lambda given: given["t"][given["i"]].sum())
+    assert rg.jit(lambda z: nested({"t": table, "i": ids}) * z)(2.0) == 10.0
+
+
 def test_results_that_are_arguments_share_memory() -> None:
     x = array(LENGTHS)
     same, parts = rg.jit(lambda x: (x, x[:, 1:]))(x)
