@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.fast_math import give_flags
-from ragged_dialect.ir.kinds import combine, combiner
+from ragged_dialect.ir.kinds import combine, combiner, neutral
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import BACKWARDS
@@ -103,11 +103,12 @@ def _recurred(op: ir.Operation) -> ir.Value:
 
 
 def _expanded(op: ir.Operation) -> ir.Value:
-    """What a scan computes, as a reduction that stores what it has so far, at the insertion point. One of what is
-    behind each element goes over the components backwards."""
+    """What a scan computes, as a reduction that stores what it has so far, or had before, at the insertion point. One
+    of what is behind each element goes over the components backwards."""
     scan = view_of(op, ScanOp)
     x, dim, kind = _source(scan), scan.dim.value, scan.kind.value
-    return _walked(x, dim, kind, has_unit(op, "reverse"), _nothing(x, dim, kind), grouped=True)
+    before = has_unit(op, "exclusive")
+    return _walked(x, dim, kind, has_unit(op, "reverse"), _nothing(x, dim, kind, before), before, grouped=True)
 
 
 def _has_tiles(op: ir.Operation) -> bool:
@@ -127,8 +128,9 @@ def _in_tiles(op: ir.Operation, tile: int) -> ir.Value:
     tiles = builders.partition(values, starts, 0)
     sums = builders.partition(_folded(tiles, 1, kind), first, 0)
     reverse = has_unit(op, "reverse")
-    before = _walked(sums, 1, kind, reverse, _nothing(sums, 1, kind), before=True)
-    made = _walked(tiles, 1, kind, reverse, builders.values(before))
+    exclusive = has_unit(op, "exclusive")
+    before = _walked(sums, 1, kind, reverse, _nothing(sums, 1, kind, exclusive), before=True)
+    made = _walked(tiles, 1, kind, reverse, builders.values(before), exclusive)
     shape = shape_of(x.type)
     return builders.assemble([builders.values(made), *levels], shape.layout, shape.shape)
 
@@ -152,10 +154,12 @@ def _tiles(offsets: ir.Value, rows: ir.Value, tile: int) -> tuple[ir.Value, ir.V
     return vectors.generate(build.add(components, 1), first), vectors.generate(count, start)
 
 
-def _nothing(x: ir.Value, dim: int, kind: str) -> ir.Value:
-    """What there is of a combination along a dim before anything is combined."""
+def _nothing(x: ir.Value, dim: int, kind: str, shown: bool = False) -> ir.Value:
+    """What there is of a combination along a dim before anything is combined: a sum is 0 where that is a result, else
+    -0, which -0 stays with."""
     element = x.type.element_type
-    return shapes.fill(neutral_constant(element, NEUTRAL[combiner(kind, element)]), empty_without(x, frozenset({dim})))
+    number = neutral(kind, element) if shown else neutral_constant(element, NEUTRAL[combiner(kind, element)])
+    return shapes.fill(number, empty_without(x, frozenset({dim})))
 
 
 def _kinds(rank: int, dim: int) -> list[str]:

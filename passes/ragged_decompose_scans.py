@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes
-from ragged_dialect.ir.kinds import combine
+from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import share_mapping
@@ -37,7 +37,8 @@ class RaggedDecomposeScans(RaggedPass):
     }
     ```
 
-    All elements of a pass are independent of each other, as threads of a GPU want; a CPU goes over a component once.
+    One more moves all by one where scans are `exclusive`. All elements of a pass are independent of each other, as
+    threads of a GPU want; a CPU goes over a component once.
     """
 
     name: ClassVar[str] = "ragged-decompose-scans"
@@ -64,7 +65,12 @@ def decomposed(op: ir.Operation) -> ir.Value:
         share_mapping(op, made)
         return [made.result]
 
-    return flow.for_loop(_passes_over(x, dim), [x], step)[0]
+    made = flow.for_loop(_passes_over(x, dim), [x], step)[0]
+    if not has_unit(op, "exclusive"):
+        return made
+    moved = _pass(made, empty_like(x), dim, build.value(1), kind, end, neutral(kind, x.type.element_type))
+    share_mapping(op, moved)
+    return moved.result
 
 
 def _passes_over(x: ir.Value, dim: int) -> ir.Value:
@@ -92,8 +98,17 @@ def without(rank: int, dim: int) -> ir.AffineMap:
     return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(k) for k in range(rank) if k != dim])
 
 
-def _pass(x: ir.Value, out: ir.Value, dim: int, distance: ir.Value, kind: str, end: ir.Value | None) -> ir.Operation:
-    """Every element with the one `distance` before it, or behind it where there is an end."""
+def _pass(
+    x: ir.Value,
+    out: ir.Value,
+    dim: int,
+    distance: ir.Value,
+    kind: str,
+    end: ir.Value | None,
+    first: ir.Value | None = None,
+) -> ir.Operation:
+    """Every element with the one `distance` before it, or behind it where there is an end; that one with what the
+    `first` ones have, if there is such a value."""
     rank = len(x.type.shape)
     whole = ir.AffineMap.get_identity(rank)
     ends = [end] if end is not None and isinstance(end.type, ir.RankedTensorType) else []
@@ -107,8 +122,8 @@ def _pass(x: ir.Value, out: ir.Value, dim: int, distance: ir.Value, kind: str, e
             other = arith.addi(indices[dim], distance)
             there = arith.cmpi(arith.CmpIPredicate.slt, other, build.to_index(given[1]) if ends else end)
         indices[dim] = arith.select(there, other, indices[dim])
-        both = combine(kind, tensor.extract(x, indices), given[0])
-        return [arith.select(there, both, given[0])]
+        own = given[0] if first is None else first
+        return [arith.select(there, combine(kind, tensor.extract(x, indices), own), own)]
 
     maps = [whole, *(without(rank, dim) for _ in ends), whole]
     made = generic([x, *ends], [out], maps, ["parallel"] * rank, body)

@@ -187,9 +187,9 @@ def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layo
     return _make("from_padded", dense, RaggedShape(made, shape), [dense, *vectors])
 
 
-def scan(x: ir.Value, dim: int, kind: str, reverse: bool = False) -> ir.Value:
-    """`ragged.scan`: every element combined with those before it, or behind it."""
-    return inferred(making.ScanOp, [x], dim=dim, kind=kind, reverse=reverse)
+def scan(x: ir.Value, dim: int, kind: str, reverse: bool = False, exclusive: bool = False) -> ir.Value:
+    """`ragged.scan`: every element combined with those before it, or behind it, or these without it."""
+    return inferred(making.ScanOp, [x], dim=dim, kind=kind, exclusive=exclusive, reverse=reverse)
 
 
 def recurrence(x: ir.Value, factors: ir.Value, dim: int, reverse: bool = False) -> ir.Value:

@@ -92,3 +92,11 @@ func.func @of_i0(%x: tensor<3x?xi0, #ragged.layout<"dr">>) {
   %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?xi0, #ragged.layout<"dr">>) -> tensor<3x?xi0, #ragged.layout<"dr">>
   return
 }
+
+// -----
+
+func.func @a_value(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{'ragged.scan' op expected 'exclusive' without a value, got 1 : i64}}
+  %0 = ragged.scan %x {dim = 1, kind = "sum", exclusive = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  return
+}

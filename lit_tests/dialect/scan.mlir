@@ -15,6 +15,13 @@ func.func @backwards(%x: tensor<?x?xi32, #ragged.layout<"dw">>) -> tensor<?x?xi3
   return %0 : tensor<?x?xi32, #ragged.layout<"dr">>
 }
 
+// CHECK-LABEL: func.func @without_itself
+// CHECK: ragged.scan %{{.*}} {dim = 1, exclusive, kind = "sum"} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+func.func @without_itself(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %0 = ragged.scan %x {dim = 1, kind = "sum", exclusive} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %0 : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+
 // CHECK-LABEL: func.func @dense
 // CHECK: ragged.scan
 func.func @dense(%x: tensor<?x4xi1>) -> tensor<?x4xi1> {

@@ -84,6 +84,22 @@ func.func @features(%x: tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L> {
   return %y : tensor<?x?x8xf32, #L>
 }
 
+// One without each element itself stores what it has before, of tiles too.
+
+// CHECK-LABEL: func.func @without_itself
+// CHECK: ^bb0(%[[A:.*]]: f32, %[[SO_FAR:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[S:.*]] = arith.mulf %[[SO_FAR]], %[[A]] : f32
+// CHECK: linalg.yield %[[S]], %[[SO_FAR]]
+// TILES-LABEL: func.func @without_itself
+// TILES: ragged.partition
+// TILES: linalg.yield %{{.*}}, %[[BEFORE:.*]] : f32, f32
+// TILES: ^bb0(%[[A:.*]]: f32, %[[SO_FAR:.*]]: f32, %{{.*}}: f32):
+// TILES: linalg.yield %{{.*}}, %[[SO_FAR]] : f32, f32
+func.func @without_itself(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %y = ragged.scan %x {dim = 1, kind = "prod", exclusive} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %y : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+
 // A recurrence stores what it has before an element, on every target in one pass; what becomes of that joins its loop.
 
 // CHECK-LABEL: func.func @recurrence

@@ -40,6 +40,21 @@ func.func @backwards(%x: tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L> {
   return %y : tensor<?x?x8xf32, #L>
 }
 
+// What leaves each element out is moved by one in the end.
+
+// CHECK-LABEL: func.func @without_itself
+// CHECK: %[[Y:.*]] = scf.for
+// CHECK: %[[NOTHING:.*]] = arith.constant 1.000000e+00 : f32
+// CHECK: %[[MOVED:.*]] = linalg.generic {{.*}} ins(%[[Y]] : {{.*}} attrs = {{ *[{]}}ragged.checked}
+// CHECK: %[[P:.*]] = tensor.extract %[[Y]]
+// CHECK: %[[ALL:.*]] = arith.mulf %[[P]], %[[NOTHING]]
+// CHECK: arith.select %{{.*}}, %[[ALL]], %[[NOTHING]]
+// CHECK: return %[[MOVED]]
+func.func @without_itself(%x: tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L> {
+  %y = ragged.scan %x {dim = 1, kind = "prod", exclusive} : (tensor<?x?x8xf32, #L>) -> tensor<?x?x8xf32, #L>
+  return %y : tensor<?x?x8xf32, #L>
+}
+
 // A dense dim has an extent; windows become a tensor of their own.
 
 // CHECK-LABEL: func.func @dense

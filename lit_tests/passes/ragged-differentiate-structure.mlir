@@ -157,11 +157,19 @@ func.func @scan(%x: tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows> {
 
 #rows = #ragged.layout<"dr|d">
 
-// What a running maximum means is differentiated in its place.
+// What is added to a running maximum goes to the first element that is as large: a recurrence with factors 0 and 1, whose
+// transpose goes the other way.
 // CHECK-LABEL: func.func @largest_vjp(
-// CHECK: scf.for
-// CHECK: arith.maximumf
-// CHECK-NOT: ragged.scan
+// CHECK-SAME: %[[X:[^:]*]]: tensor<3x?x2xf32, #{{.*}}>, %[[C:[^:]*]]: tensor<3x?x2xf32
+// CHECK: %[[BEFORE:.*]] = ragged.scan %[[X]] {dim = 1, exclusive, kind = "max"}
+// CHECK: %[[KNOWN:.*]] = arith.cmpf ord, %[[BEFORE]], %[[BEFORE]]
+// CHECK: %[[MORE:.*]] = arith.cmpf ugt, %[[X]], %[[BEFORE]]
+// CHECK: %[[NEW:.*]] = arith.andi %[[MORE]], %[[KNOWN]]
+// CHECK: %[[FACTORS:.*]] = arith.select %[[NEW]],
+// CHECK: %[[UPSTREAM:.*]] = arith.mulf %[[C]], %[[FACTORS]]
+// CHECK: %[[TERMS:.*]] = ragged.recurrence %[[UPSTREAM]], %[[FACTORS]] {dim = 1, reverse}
+// CHECK: %[[ALL:.*]] = arith.addf %[[C]], %[[TERMS]]
+// CHECK: arith.select %[[NEW]], %[[ALL]],
 func.func @largest(%x: tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows> {
   %y = ragged.scan %x {dim = 1, kind = "max"} : (tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows>
   return %y : tensor<3x?x2xf32, #rows>

@@ -155,7 +155,10 @@ class Cotangents:
             elif op is not None and op.name.startswith("linalg."):
                 value = op.operands[len(op.operands) - len(op.results)]
             elif op is not None and is_elementwise(op):
-                value = next(v for v in op.operands if is_tensor(v.type))
+                tensors = [v for v in op.operands if is_tensor(v.type)]
+                value = next(
+                    (v for v in tensors if v.type == op.results[0].type), tensors[0]
+                )  # no condition of a choice
             else:
                 return value
         return value

@@ -283,8 +283,9 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
 
 
 class ScanOp(RaggedOp, name="scan", traits=[Pure]):
-    """Combines every element with those before it, or with `reverse` with those behind it (an inclusive scan), along
-    an innermost ragged dim, a tile or a dense dim. `kind` is as for `ragged.reduce_across`. Results have the elements'
+    """Combines every element with those before it, or with `reverse` with those behind it, along an innermost ragged
+    dim, a tile or a dense dim. With `exclusive` each element itself is left out: what nothing is before is what changes
+    nothing, 0, 1, or the least or largest number. `kind` is as for `ragged.reduce_across`. Results have the elements'
     type, and floats are rounded as they are combined, in an order that depends on the target; a NaN is in all that
     follows.
 
@@ -300,7 +301,7 @@ class ScanOp(RaggedOp, name="scan", traits=[Pure]):
     dim: IntegerAttr
     kind: StringAttr
     reduces = True
-    optional = ("reverse",)
+    optional = ("exclusive", "reverse")
 
     same_lengths = True
     checks = unchecked
@@ -316,7 +317,7 @@ class ScanOp(RaggedOp, name="scan", traits=[Pure]):
 
     def check_operands(self) -> None:
         _check_kind(self)
-        has_unit(self, "reverse")
+        _ = has_unit(self, "exclusive"), has_unit(self, "reverse")
 
 
 class RecurrenceOp(RaggedOp, name="recurrence", traits=[Pure]):

@@ -200,17 +200,18 @@ def sort(keys: Array, offsets: Array, *numbers: Array) -> Array:
     return done
 
 
-def scan(x: Value, dim: int, kind: str, reverse: bool) -> Value:
-    """`ragged.scan`: every element combined with those before it, or behind it."""
+def scan(x: Value, dim: int, kind: str, reverse: bool, exclusive: bool = False) -> Value:
+    """`ragged.scan`: every element combined with those before it, or behind it, or these without it."""
     done = RaggedValue.of(x).compact()
     values = done.values.copy()
+    nothing = values.dtype.type(NEUTRAL[kind](values.dtype)) if exclusive else None
     folded: dict[tuple[int, ...], Data] = {}
     indices = list(done.indices())
     for index in reversed(indices) if reverse else indices:
         rest, at = (*index[:dim], *index[dim + 1 :]), done.position(index)
-        if rest in folded:
-            values[at] = COMBINERS[kind](folded[rest], values[at])
-        folded[rest] = values[at]
+        before = folded.get(rest, nothing)
+        folded[rest] = done.values[at] if before is None else COMBINERS[kind](before, done.values[at])
+        values[at] = before if exclusive else folded[rest]
     return RaggedValue.make(values, done.axes)
 
 

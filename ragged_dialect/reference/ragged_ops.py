@@ -144,7 +144,8 @@ def _all_to_all_start(program: Program, op: ir.Operation) -> Run:
 @handler("ragged.scan")
 def _scan(program: Program, op: ir.Operation) -> Run:
     dim, kind, reverse = int_attr(op, "dim"), string_attr(op, "kind"), has_unit(op, "reverse")
-    return pure(lambda x: making.scan(x, dim, kind, reverse))
+    exclusive = has_unit(op, "exclusive")
+    return pure(lambda x: making.scan(x, dim, kind, reverse, exclusive))
 
 
 @handler("ragged.recurrence")

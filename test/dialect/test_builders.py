@@ -71,6 +71,7 @@ CASES = [
     (["tensor<?xi32>", "index"], lambda k, n: ragged.group_by(k, n), J("?x?xi64", "dr")),
     (["tensor<?x8xf32>", "tensor<?xi32>", "i64"], lambda x, k, n: ragged.scatter_add(x, k, n), "tensor<?x8xf32>"),
     ([X], lambda x: ragged.scan(x, dim=1, kind="sum", reverse=True), X),
+    ([X], lambda x: ragged.scan(x, dim=1, kind="max", exclusive=True), X),
     ([X, "index"], lambda x, n: ragged.reduce_across(x, n, dim=1, kind="sum"), "tensor<?x8xf32>"),
     ([X], lambda x: ragged.assume(x, level=1, divisible_by=8, min=0, max=64), X),
     (["tensor<3x?x8xf32>"], lambda x: ragged.annotate(x, "dr|d"), X),

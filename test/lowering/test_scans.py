@@ -13,6 +13,7 @@ from support.targets import Compile
 import ragged_dialect as rg
 from ragged_dialect.asm.module import load_module, print_module
 from ragged_dialect.dialect import context
+from ragged_dialect.lowering.skew.share_long_components import ShareLongComponents
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.reference import run
 
@@ -28,7 +29,9 @@ ROWS = {
     "windows": ('tensor<?x?x3xELEMENT, #ragged.layout<"dw|d">>', 1, [[2, 0, 5, 1], [3, 0, 4, 9]]),
     "dense": ("tensor<?x3xELEMENT>", 0, []),
 }
+LEAST = ShareLongComponents.elements
 KINDS = ("sum", "prod", "max", "min")
+OPTIONS = ["", ", reverse", ", exclusive", ", exclusive, reverse"]
 
 
 def numbers(element: str) -> np.ndarray:
@@ -52,17 +55,17 @@ def assert_alike(found: Any, wanted: Any, element: str) -> None:
         np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
 
 
-@pytest.mark.sampled(48)
-@pytest.mark.parametrize("reverse", ["", ", reverse"])
+@pytest.mark.sampled(96)
+@pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("element", DTYPES)
-def test_scans(element: str, rows: str, kind: str, reverse: str, compile: Compile) -> None:
+def test_scans(element: str, rows: str, kind: str, options: str, compile: Compile) -> None:
     type_, dim, vectors = ROWS[rows]
     given = type_.replace("ELEMENT", element)
     made = given.replace("dw", "dr")
     text = f"""func.func @f(%x: {given}) -> {made} {{
-      %0 = ragged.scan %x {{dim = {dim}, kind = "{kind}"{reverse}}} : ({given}) -> {made}
+      %0 = ragged.scan %x {{dim = {dim}, kind = "{kind}"{options}}} : ({given}) -> {made}
       return %0 : {made}
     }}"""
     values = numbers(element)
@@ -72,24 +75,25 @@ def test_scans(element: str, rows: str, kind: str, reverse: str, compile: Compil
     assert_alike(found[0] if vectors else found, wanted[0] if vectors else wanted, element)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("reverse", ["", ", reverse"])
-@pytest.mark.parametrize("lengths", [[0, 300, 0, 128, 129], [1], [], [127, 1, 512, 0]])
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("lengths", [[0, 300, 0, 128, 129], [1], [], [127, 1, 512, 0], [5, LEAST + 70, 3, LEAST]])
 @pytest.mark.parametrize("features", [(), (5,), (8,)])
-def test_long_components(features: tuple[int, ...], lengths: list[int], reverse: str, compile: Compile) -> None:
-    """Some tiles of rows, ends where tiles end, and components of two levels."""
+def test_long_components(features: tuple[int, ...], lengths: list[int], options: str, compile: Compile) -> None:
+    """Some tiles of rows, ends where tiles end, components of two levels, and one that threads share."""
     dims, letters = "x".join(("?", "?", "?", *map(str, features))), "drr" + "|d" * len(features)
     type_ = f'tensor<{dims}xi64, #ragged.layout<"{letters}">>'
     text = f"""func.func @f(%x: {type_}) -> {type_} {{
-      %0 = ragged.scan %x {{dim = 2, kind = "sum"{reverse}}} : ({type_}) -> {type_}
+      %0 = ragged.scan %x {{dim = 2, kind = "sum"{options}}} : ({type_}) -> {type_}
       return %0 : {type_}
     }}"""
+    reverse, exclusive = "reverse" in options, "exclusive" in options
     inner = np.cumsum([0, *lengths])
     values = np.random.default_rng(0).integers(-9, 9, (inner[-1], *features))
     found = compile(text)((values, np.array([0, len(lengths) // 2, len(lengths)]), inner))
     for low, high in pairwise(inner):
         rows = values[low:high][::-1] if reverse else values[low:high]
-        sums = np.cumsum(rows, 0)
+        sums = np.cumsum(rows, 0) - (rows if exclusive else 0)
         np.testing.assert_array_equal(found[0][low:high], sums[::-1] if reverse else sums)
 
 
