@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, resolve, where
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.statistics import accumulator, float_dtype, wide
+from ragged_dialect.arrays.ops.ufunc_floats import without_derivative
 from ragged_dialect.arrays.tracing.elements import BOOL
+from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
 
 SCANS: dict[str, Callable[[DType], DType]] = {
     "add": accumulator, "multiply": accumulator, "maximum": lambda dtype: dtype, "minimum": lambda dtype: dtype,
-    "logical_or": lambda dtype: BOOL, "logical_and": lambda dtype: BOOL,
+    "logical_or": lambda dtype: BOOL, "logical_and": lambda dtype: BOOL, "logaddexp": float_dtype,
 }  # fmt: skip
 """Ufuncs that can be scanned, with the dtype of the results."""
 
@@ -102,5 +106,28 @@ def _scanned(x: Tensor, dim: int, ufunc: str) -> Tensor:
     out = SCANS[ufunc](x.dtype)
     inner = wide(out)
     start = astype(x, dtype=inner) if x.dtype != inner else x
-    made = Tensor(x.trace, builders.scan(start.value, dim, _KINDS[ufunc]), inner, x.axes)
+    made = (
+        _log_sums(start, dim) if ufunc == "logaddexp" else _made(start, builders.scan(start.value, dim, _KINDS[ufunc]))
+    )
     return made if inner == out else astype(made, dtype=out)
+
+
+def _made(x: Tensor, value: ir.Value) -> Tensor:
+    """A value with the structure and the dtype of `x`."""
+    return Tensor(x.trace, value, x.dtype, x.axes)
+
+
+def _log_sums(x: Tensor, dim: int) -> Tensor:
+    """Logarithms of the sums of exponentials so far: a recurrence of these sums, relative to the largest element so
+    far, which has no part in the derivative."""
+    still = mapped(x, [], x.dtype, lambda given: without_derivative(given[0], x.dtype))
+    high, before = (_made(x, builders.scan(still.value, dim, "max", exclusive=e)) for e in (False, True))
+    zero, one = (x.trace.constant(number, x.dtype) for number in (0.0, 1.0))
+    base, last = (where(UFUNCS["isfinite"](v), v, zero) for v in (high, before))
+    terms = UFUNCS["exp"](UFUNCS["subtract"](x, base))
+    nothing = UFUNCS["equal"](before, x.trace.constant(-math.inf, x.dtype))  # and no factor, which may be infinite
+    factors = where(nothing, zero, UFUNCS["exp"](UFUNCS["subtract"](last, base)))
+    sums = _made(x, builders.recurrence(terms.value, factors.value, dim))
+    sums = UFUNCS["add"](UFUNCS["multiply"](factors, sums), terms)
+    empty = UFUNCS["equal"](sums, zero)
+    return where(empty, high, UFUNCS["add"](base, UFUNCS["log"](where(empty, one, sums))))

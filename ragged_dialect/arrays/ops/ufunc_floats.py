@@ -31,6 +31,11 @@ def _of_bits(loop: Loop, bits: ir.Value) -> ir.Value:
     return arith.bitcast(element_type(loop.dtype), bits)
 
 
+def without_derivative(x: ir.Value, dtype: DType) -> ir.Value:
+    """A float by way of its bits."""
+    return arith.bitcast(element_type(dtype), arith.bitcast(element_type(_bits(dtype)), x))
+
+
 @register(BODIES, "power")
 def power(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """a to the b; integers to a negative power give what 1 / a would, without the remainder; of 0 that is 0."""
@@ -69,9 +74,10 @@ def hypot(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The root of a² + b², without overflow on the way. What both are divided by has no part in the derivative."""
     sizes = create("math.absf", a), create("math.absf", b)
     high = arith.maximumf(*sizes)
-    parts = [arith.divf(x, high) for x in (a, b)]
-    root = arith.mulf(high, create("math.sqrt", arith.addf(*(arith.mulf(x, x) for x in parts))))
-    found = select(compare("eq", high, loop.number(0)), high, root)
+    none = compare("eq", high, loop.number(0))  # the root has no derivative there: that of 1 is taken
+    divisor = select(none, loop.number(1), high)
+    squares = arith.addf(*(arith.mulf(x, x) for x in (arith.divf(x, divisor) for x in (a, b))))
+    found = arith.mulf(high, create("math.sqrt", select(none, loop.number(1), squares)))
     infinite = arith.ori(*(compare("eq", x, infinity(loop.dtype, 1)) for x in sizes))
     return select(infinite, infinity(loop.dtype, 1), found)
 

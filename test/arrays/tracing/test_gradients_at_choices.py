@@ -25,7 +25,12 @@ def test_nan_has_the_derivative_of_a_maximum():
 
 ROOT = 0.5**0.5
 AT_CHOICES = {
-    "hypot": [(3, 3, ROOT, ROOT, 0.5 * ROOT / 3), (-3, 3, -ROOT, ROOT, 0.5 * ROOT / 3), (0, 2, 0, 1, 0.5)],
+    "hypot": [
+        (3, 3, ROOT, ROOT, 0.5 * ROOT / 3),
+        (-3, 3, -ROOT, ROOT, 0.5 * ROOT / 3),
+        (0, 2, 0, 1, 0.5),
+        (0, 0, 0, 0, 0),
+    ],
     "logaddexp": [(2, 2, 0.5, 0.5, 0.25), (-np.inf, 2, 0, 1, 0), (np.inf, np.inf, 1, 0, 0)],
     "logaddexp2": [(-1, -1, 0.5, 0.5, np.log(2) / 4)],
     "remainder": [(4, 2, 1, -2, 0), (0, 3, 1, 0, 0), (-4, 2, 1, 2, 0), (4, -2, 1, 2, 0)],
