@@ -9,7 +9,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import byte_size, constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.loop_annotations import LOOP
+from ragged_dialect.lowering.loop_annotations import LOOP, is_of_vectors, keep_vectors
 from ragged_dialect.lowering.math.library import call_masked
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of
 from ragged_dialect.lowering.vector.divisions import divided, has_floats
@@ -110,7 +110,8 @@ def _may_be_short(body: Body) -> bool:
         rows = enclosing(rows)
     if rows.name != "scf.for":
         return False
-    if sum(LOOP not in loop.attributes for loop in find_ops(rows, "scf.for") if loop != rows) > 1:
+    loops = [loop for loop in find_ops(rows, "scf.for") if loop != rows]
+    if sum(LOOP not in loop.attributes or is_of_vectors(loop) for loop in loops) > 1:
         return True
     work = [op for op in body.ops if not op.results or op.results[0] not in body.uniform]
     folds = [op.name for one in body.accumulators for op in one.combiner.ops]
@@ -157,7 +158,11 @@ def _folds(body: Body, folded: list[Accumulator], lanes: int, end: ir.Value, *, 
     def step(at: ir.Value, carried: list[ir.Value], *, mask: bool) -> list[ir.Value]:
         return Step(body, lanes, at, first_lanes(arith.subi(end, at), lanes) if mask else None).run(folded, carried)
 
-    made = flow.strided(low, lanes, last, carried, lambda at, carried: step(at, carried, mask=mask and not apart))
+    def each(at: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+        keep_vectors(ir.InsertionPoint.current.block.owner.operation)
+        return step(at, carried, mask=mask and not apart)
+
+    made = flow.strided(low, lanes, last, carried, each)
     if apart:
         whole, types = made, [x.type for x in made]
         made = flow.choose(build.less(last, end), lambda: step(last, whole, mask=True), lambda: whole, types)
