@@ -8,6 +8,7 @@ from typing import ClassVar
 from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.invariants import move_out
 from ragged_dialect.passes.differentiate.program import has_derivative, jvp, vjp
@@ -65,6 +66,9 @@ class RaggedDifferentiate(RaggedPass):
         functions = defined_functions(module)
         if not self.function and len(functions) == 1:
             return next(iter(functions.values()))
+        if not self.function and functions:
+            names = ", ".join(functions)
+            raise PassFailure(module, f"ragged-differentiate: expected a function among {names}, got no option for it")
         if self.function not in functions:
             names = ", ".join(functions) or "none"
             raise PassFailure(module, f"ragged-differentiate: expected a function among {names}, got '{self.function}'")
@@ -102,6 +106,11 @@ class RaggedDifferentiate(RaggedPass):
         (block,) = blocks
         move_out(function)
         ops, end = body_of(function)
+        for op in find_ops(function, "ragged.annotate"):
+            before, after = op.operands[0].type, op.results[0].type
+            if before != after:
+                text = "ragged-differentiate: expected no change of layout (run ragged-infer-layouts)"
+                raise PassFailure(op, f"{text}, got {before} to {after}")
         inputs = [block.arguments[k] for k in self._numbers(function, block)]
         results = [r for r in end.operands if has_derivative(r)]
         given = [block.add_argument(x.type, function.location) for x in (results if self.mode == "vjp" else inputs)]

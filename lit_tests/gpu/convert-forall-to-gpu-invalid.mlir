@@ -229,3 +229,17 @@ func.func @bytes(%x: memref<32xi8>, %y: memref<8xf32>) {
   }
   return
 }
+
+// -----
+
+// Checks write to a record that the last argument is.
+module attributes {ragged.checks} {
+  // expected-error@below {{expected memref<5xi64> as last argument (run wrap-ragged-device-code), got index}}
+  func.func @record(%x: memref<8xf32>, %n: index) {
+    scf.forall (%i) in (8) {
+      %a = memref.load %x[%i] : memref<8xf32>
+      memref.store %a, %x[%i] : memref<8xf32>
+    }
+    return
+  }
+}

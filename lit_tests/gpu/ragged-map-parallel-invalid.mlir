@@ -20,3 +20,14 @@ func.func @tiles(%n: index, %x: memref<?xf32>, %s: f32) {
   } {ragged.mapping = {tile = 64}}
   return
 }
+
+// -----
+
+func.func @elements(%x: memref<8xf80>) {
+  scf.forall (%i) in (8) {
+    // expected-error@below {{expected numbers of at most 64 bits in kernels, got memref<8xf80>}}
+    %a = memref.load %x[%i] : memref<8xf80>
+    memref.store %a, %x[%i] : memref<8xf80>
+  }
+  return
+}

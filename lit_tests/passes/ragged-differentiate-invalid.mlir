@@ -239,3 +239,11 @@ func.func @rows(%x: tensor<8x4xf32>, %p: tensor<2xindex>, %o: tensor<2xf32>) -> 
   } -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+func.func @annotated(%x: tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32> {
+  // expected-error@+1 {{ragged-differentiate: expected no change of layout (run ragged-infer-layouts), got tensor<3x?xf32, #ragged.layout<"dr">> to tensor<3x?xf32>}}
+  %s = ragged.annotate %x : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32>
+  return %s : tensor<3x?xf32>
+}

@@ -8,6 +8,7 @@ from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor, unchecked
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
+    check_elements,
     check_scalar,
     check_size,
     check_type,
@@ -223,6 +224,7 @@ class PrintOp(RaggedOp, name="print"):
 
     def verify_invariants(self) -> None:
         layout_of(self.x.type)
+        check_elements(self.x)
         label = self.operation.attributes["label"] if "label" in self.operation.attributes else None
         if label is not None and not isinstance(label, ir.StringAttr):
             raise LayoutError(f"expected a string for 'label', got {label}")

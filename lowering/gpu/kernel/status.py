@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.runtime.status import STATUS_ENTRIES
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,20 @@ class Guards:
 
 
 def status_of(module: ir.Operation, function: ir.Operation) -> ir.Value | None:
-    """The status argument, the last one, which a program without checks has not."""
-    arguments = list(function.regions[0].blocks[0].arguments)
-    return arguments[-1] if "ragged.checks" in module.attributes else None
+    """The status argument, the last one, which a program without checks has not. PassFailure where it is missing."""
+    if "ragged.checks" not in module.attributes:
+        return None
+    last = list(function.regions[0].blocks[0].arguments)[-1:]
+    if not last or last[0].type != record_type():
+        found = last[0].type if last else "none"
+        text = f"expected {record_type()} as last argument (run wrap-ragged-device-code), got {found}"
+        raise PassFailure(function, text)
+    return last[0]
+
+
+def record_type() -> ir.Type:
+    """That of a status record."""
+    return ir.MemRefType.get([STATUS_ENTRIES], build.i64())
 
 
 def is_good(status: ir.Value) -> ir.Value:

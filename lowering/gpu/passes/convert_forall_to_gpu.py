@@ -8,21 +8,16 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.functions import functions_of
-from ragged_dialect.ir.match import is_number
-from ragged_dialect.ir.walk import find_ops, free_symbol, ops_in, outermost
-from ragged_dialect.lowering.attention.call import AttentionCall
-from ragged_dialect.lowering.attributes import BLOCK_SIZES, GATE, GENERAL, UNROLLS, Mapping
+from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
+from ragged_dialect.lowering.attributes import BLOCK_SIZES, GATE, GENERAL, UNROLLS, WIDE, Mapping
 from ragged_dialect.lowering.buffers import require_buffers
+from ragged_dialect.lowering.gpu.kernel.numbers import has_wide_numbers, require_numbers
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
 from ragged_dialect.lowering.gpu.schedules import schedule
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
 """Name of the `gpu.module`, where no function has it."""
-
-
-_WIDEST = 64
-"""Bits of integers: of wider ones LLVM's code for PTX ends the process, or does not end."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,8 @@ class ConvertForallToGpu(RaggedPass):
     and with how many accesses of a thread in flight, `unroll` where it does not say. Without it a block does an
     iteration; where it says one thread, a thread does, and a block has several. Every kernel of a function with a
     status record (its last argument, see `wrap-ragged-device-code`) reads that first and does nothing when a check has
-    failed. Precondition: `ragged-map-parallel`.
+    failed. One that computes with indices which 32 bits may not hold is `ragged.wide`. Precondition:
+    `ragged-map-parallel`.
     """
 
     name: ClassVar[str] = "convert-forall-to-gpu"
@@ -59,13 +55,20 @@ class ConvertForallToGpu(RaggedPass):
         for owner, function in functions_of(op).items():
             for number, forall in enumerate(outermost(function, "scf.forall")):
                 kernels = kernels or _gpu_module(op)
-                _require_numbers(forall)
+                require_numbers(forall)
                 name = free_symbol(kernels, f"{owner}_{number}")
                 mapping = Mapping.of(forall)
                 threads = min(mapping.threads or self.threads, self.threads)
                 guards = _guards(op, function, forall)
                 build = schedule(mapping.schedule or GENERAL).build
+                wide, before = has_wide_numbers(forall), _functions(kernels)
                 build(forall, kernels, name, guards, threads, mapping.unroll or self.unroll)
+                for kernel in (one for one in _functions(kernels) if wide and one not in before):
+                    kernel.attributes[WIDE] = ir.UnitAttr.get()
+
+
+def _functions(kernels: ir.Operation) -> list[ir.Operation]:
+    return [op.operation for op in kernels.regions[0].blocks[0].operations]
 
 
 def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) -> Guards:
@@ -87,17 +90,3 @@ def _gpu_module(module: ir.Operation) -> ir.Operation:
         made = ir.Operation.create("gpu.module", attributes={"sym_name": name}, regions=1)
         made.regions[0].blocks.append()
     return made
-
-
-def _require_numbers(forall: ir.Operation) -> None:
-    """PassFailure where a kernel would have other elements than numbers of at most 64 bits, in memory as all is, or
-    calls."""
-    for op in ops_in(forall):
-        if op.name == "func.call" and AttentionCall.of(op) is None:
-            raise PassFailure(op, f"expected no calls in kernels, got one of {op.attributes['callee']}")
-        for type_ in (value.type for value in (*op.operands, *op.results)):
-            element = type_.element_type if isinstance(type_, ir.MemRefType) else type_
-            if not is_number(element) or (isinstance(element, ir.IntegerType) and element.width > _WIDEST):
-                raise PassFailure(op, f"expected numbers of at most {_WIDEST} bits in kernels, got {type_}")
-            if isinstance(type_, ir.MemRefType) and type_.memory_space is not None:
-                raise PassFailure(op, f"expected buffers without a memory space, got {type_}")

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.attributes import AUTO, GENERAL, Mapping
+from ragged_dialect.lowering.gpu.kernel.numbers import require_numbers
 from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
 from ragged_dialect.lowering.gpu.schedules import mapped, pick, require_schedule, schedule
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -37,6 +38,7 @@ class RaggedMapParallel(RaggedPass):
         """Name the schedules of every function of a module."""
         require_schedule(op, self.schedule, AUTO)
         for forall in host_foralls(op):
+            require_numbers(forall)
             asked = Mapping.of(forall)
             mapped(forall, self._name(forall, asked), asked).give(forall)
 

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir import build
 from ragged_dialect.ir.functions import defined_functions, functions_of
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.attention.call import is_score
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
+from ragged_dialect.lowering.gpu.kernel.status import record_type
 from ragged_dialect.lowering.gpu.passes.device_regions import Regions
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.runtime.status import STATUS_ENTRIES
 from ragged_dialect.verify import values_of
 
 
@@ -69,7 +68,7 @@ def _reports(function: ir.Operation) -> bool:
 def _status_argument(function: ir.Operation) -> ir.Value:
     """The new last argument that holds the status record."""
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
-    status = ir.MemRefType.get([STATUS_ENTRIES], build.i64())
+    status = record_type()
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get([*type_.inputs, status], list(type_.results))
     )
