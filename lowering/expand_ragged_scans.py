@@ -11,7 +11,7 @@ from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.fast_math import give_flags
 from ragged_dialect.ir.kinds import combine, combiner, neutral
-from ragged_dialect.ir.match import view_of
+from ragged_dialect.ir.match import made_by, view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import BACKWARDS
 from ragged_dialect.lowering.combiners import NEUTRAL, neutral_constant
@@ -184,8 +184,9 @@ def _walked(
 
     def body(given: list[ir.Value]) -> list[ir.Value]:
         made = combine(kind, given[1], given[0])
-        if grouped and made.owner.name == "arith.addf":
-            give_flags(made.owner, {"reassoc"})  # for products see order-ragged-loops
+        total = made_by(made, "arith.addf") if grouped else None
+        if total is not None:
+            give_flags(total, {"reassoc"})  # for products see order-ragged-loops
         return [made, given[1] if before else made]
 
     op = generic([x], [start, empty_like(x)], [whole, without(rank, dim), whole], _kinds(rank, dim), body)

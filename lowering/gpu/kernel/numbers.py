@@ -38,7 +38,7 @@ def _computes(op: ir.Operation) -> bool:
     if not op.name.startswith("linalg.") or len(op.regions) != 1:
         return False
     block = op.regions[0].blocks[0]
-    elements, indices = set(list(block.arguments)[: input_count(op)]), set[ir.Value]()
+    elements, indices = set[ir.Value](list(block.arguments)[: input_count(op)]), set[ir.Value]()
     for inner in (found for outer in block.operations for found in ops_in(outer.operation)):
         first = _ADDRESSED.get(inner.name, len(inner.operands))
         used = list(inner.operands)[:first]

@@ -89,6 +89,7 @@ def _looped(x: Tensor, head: NestedAxis, sizes: Sequence[int], row: Callable[...
 
     loops = loops_of(like)
     out = (empty(x.trace, axes, loops.levels, x.dtype), x.dtype, axes, range(like.ndim))
+    # what gives the extent of a window where the result is fused into a sum over it
     extents = [Tensor(x.trace, shapes.empty([size], element_type(BOOL)), BOOL, (PlainAxis(size),)) for size in sizes]
     return compute(x.trace, [(e, (2 + k,)) for k, e in enumerate(extents)], [out], like.ndim, frozenset(), body)[0]
 

@@ -7,10 +7,7 @@ from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.index.dims import dim_of, reshape
 from ragged_dialect.arrays.index.getitem import take_at
 from ragged_dialect.arrays.index.reorder import relaid, rows_by_component
-from ragged_dialect.arrays.index.rows import (
-    component_lengths,
-    component_starts,
-)
+from ragged_dialect.arrays.index.rows import component_lengths, component_starts
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
@@ -25,8 +22,7 @@ def windows(x: Tensor, *, size: int, step: int = 1, axis: int = 1) -> Tensor:
     """`size` elements, or inner lists, side by side, from every `step`-th one of a component on: the dim has as many
     windows as fit into a component, the dim after it is the window, dense. That is `tf.signal.frame` of each component;
     `np.lib.stride_tricks.sliding_window_view` has the window as its last dim. Sums over windows in `rg.jit` read the
-    elements where they are. The values have a gradient. ArgumentError for a size or step
-    below 1, LayoutError for a
+    elements where they are. The values have a gradient. ArgumentError for a size or step below 1, LayoutError for a
     dense dim above ragged ones.
 
     >>> steps = rg.ragged([[1.0, 2.0, 4.0, 8.0], [], [3.0]])

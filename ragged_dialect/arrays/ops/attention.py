@@ -71,23 +71,25 @@ def _attention(
         q.trace.conform(keys, values)
     if softcap is not None and not CAPS[0] <= softcap <= CAPS[1]:
         raise ArgumentError(f"attention: expected a softcap in [{CAPS[0]:g}, {CAPS[1]:g}], got {softcap}")
-    if mask is not None and score is not None:
-        raise ArgumentError("attention: expected a mask or a score, got both (let the score be -inf)")
-    own = None if mask is None else _masked(q, k, mask)
-    if score is not None:
-        own = _function_of(score.value, q, k, v)
+    own = None if score is None else _function_of(score.value, q, k, v)
+    if mask is not None:
+        masked = _masked(q, k, mask)
+        own = masked if own is None else _after(own, masked)
     if own is not None and softcap is not None:
-        own, softcap = _after(softcap, own), None
+        own, softcap = _after(_capped(softcap), own), None
     made, lse = _by_op(q, k, v, factor, str(_visible(causal, window)), softcap, own)
     return (made, lse) if return_lse else made
 
 
-def _after(softcap: float, score: Score) -> Score:
-    """What makes a score of one that a softcap has made."""
+def _after(first: Score, second: Score) -> Score:
+    """What makes a score of one that another has made."""
+    return lambda dtype, x, numbers: second(dtype, first(dtype, x, numbers), numbers)
 
-    def capped(dtype: DType, x: ir.Value, numbers: Sequence[ir.Value]) -> ir.Value:
+
+def _capped(softcap: float) -> Score:
+    def capped(dtype: DType, x: ir.Value, _: Sequence[ir.Value]) -> ir.Value:
         cap = elements.constant(dtype, softcap)
-        return score(dtype, arith.mulf(cap, math_ops.tanh(arith.divf(x, cap))), numbers)
+        return arith.mulf(cap, math_ops.tanh(arith.divf(x, cap)))
 
     return capped
 
@@ -186,10 +188,10 @@ def attention(
     `score` makes another score of one, which is a number of the dtype of q, or float32 for shorter floats, and of the
     numbers of its component, head, query and key, which are integers as Python's: `lambda s, b, h, i, j: s - slopes[h]
     * (i - j)`. It is made of functions of numbers and of elements of dense arrays, `rg.take(table, h)` of NumPy's, and
-    is part of the kernel. A score of -inf is that of a key that is not seen. It comes after a softcap. Calls outside of
-    `rg.jit` compile it once for a function: define it outside of loops.
+    is part of the kernel. A score of -inf is that of a key that is not seen. It comes after a softcap, and before a
+    mask. Calls outside of `rg.jit` compile it once for a function: define it outside of loops.
 
-    ArgumentError for a score beside a mask, of other functions, or with indices whose bounds do not follow from those
+    ArgumentError for a score of other functions, or with indices whose bounds do not follow from those
     of the numbers (`rg.clip` them); IndexError for indices out of bounds; LayoutError for heads of q that are no
     multiple of those of k and v, and for masks of other layouts; RuntimeCheckError for lengths and extents that
     differ."""

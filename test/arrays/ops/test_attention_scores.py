@@ -267,14 +267,52 @@ def narrow(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
     return s + rg.take(SLOPES, np.minimum(found + most, zero))
 
 
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+@pytest.mark.parametrize("kind", ["booleans of keys", "floats of keys", "dense"])
+def test_a_mask_beside_a_score(kind: str, target: str) -> None:
+    """The mask comes after the score, and its floats have a gradient."""
+    arrays = given()
+    rng = np.random.default_rng(1)
+    total = sum(KEYS)
+    values = rng.standard_normal(total).astype(np.float32)
+    masks: dict[str, Any] = {
+        "booleans of keys": rg.from_lengths(values > -0.3, KEYS)[:, None, :],
+        "floats of keys": rg.from_lengths(values, KEYS)[:, None, :],
+        "dense": rng.random((max(QUERIES), max(KEYS))) < 0.7,
+    }
+    mask = masks[kind]
+    rows = np.split(values if kind == "floats of keys" else values > -0.3, np.cumsum(KEYS)[:-1])
+
+    def wanted(s: Any, b: int, h: int, i: Any, j: Any) -> Any:
+        made = linear_of_numpy(s, h, i, j)
+        seen = mask[: s.shape[0], : s.shape[1]] if kind == "dense" else rows[b]
+        return made + seen if kind == "floats of keys" else np.where(seen, made, -np.inf)
+
+    function = rg.jit(
+        lambda q, k, v, m: rg.attention(q, k, v, mask=m, score=linear, causal="bottom-right"), target=target
+    )
+    found = function(*arrays, mask)
+    assert_components(found, expected(arrays, wanted, lambda i, j, shift: j <= i + shift), 1e-4)
+    if kind == "floats of keys":
+
+        def loss(m: Any) -> Any:
+            return (rg.attention(*arrays, mask=m, score=linear) ** 2).sum()
+
+        step = rg.like(mask, rng.standard_normal(total).astype(np.float32) * 1e-2)
+        slope = (rg.grad(loss)(mask) * step).sum()
+        np.testing.assert_allclose(slope, (loss(mask + step) - loss(mask - step)) / 2, rtol=2e-2)
+
+
+def linear_of_numpy(s: Any, h: int, i: Any, j: Any) -> Any:
+    return s - SLOPES[h] * (i - j)
+
+
 def call(score: Any, **options: Any) -> Callable[..., Any]:
     return lambda *arrays: rg.attention(*arrays, score=score, **options)
 
 
 REFUSED: list[Refusal] = [
     (call(3), TypeError, "attention: expected a function as score, got int"),
-    (call(linear, mask=np.ones((40, 70), np.bool_)), TypeError,
-     "attention: expected a mask or a score, got both (let the score be -inf)"),
     (call(lambda s: s), TypeError, "attention: expected a score of five arguments, got one that takes others: "),
     (call(lambda s, b, h, i, j: s > 0), TypeError, "attention: expected a score that is a number, got bool of rank 0"),
     (call(lambda s, b, h, i, j: s + TABLE), TypeError,
