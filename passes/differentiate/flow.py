@@ -156,9 +156,8 @@ class Cotangents:
                 value = op.operands[len(op.operands) - len(op.results)]
             elif op is not None and is_elementwise(op):
                 tensors = [v for v in op.operands if is_tensor(v.type)]
-                value = next(
-                    (v for v in tensors if v.type == op.results[0].type), tensors[0]
-                )  # no condition of a choice
+                alike = [v for v in tensors if v.type == value.type]  # not the condition of a choice
+                value = (alike or tensors)[0]
             else:
                 return value
         return value
