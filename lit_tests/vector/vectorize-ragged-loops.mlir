@@ -757,7 +757,9 @@ func.func @others(%x: memref<?x16xf32>, %out: memref<16xf32>, %y: memref<?x16xf3
 
 // CHECK-LABEL: func.func @sums
 // CHECK-NOT: -> (f32)
-// LLVM is told to unroll no loop around another one.
+// LLVM is told to unroll neither a loop of vectors nor one around another.
+// CHECK: scf.yield %{{.*}} : vector<64xf32>
+// CHECK-NEXT: } {llvm.loop_annotation = #{{.*}}}
 // CHECK: } {llvm.loop_annotation = #{{.*}}}
 // CHECK-NEXT: return
 
