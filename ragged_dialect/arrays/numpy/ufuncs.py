@@ -15,13 +15,14 @@ from ragged_dialect.narrowing import is_tuple
 
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_or": "any", "logical_and": "all",
+    "logaddexp": "logsumexp",
 }  # fmt: skip
 """Names of what ufuncs reduce to."""
 
 _NEUTRAL: dict[str, Callable[[DType], float]] = {
     "add": lambda dtype: 0, "multiply": lambda dtype: 1, "logical_or": lambda dtype: False,
     "logical_and": lambda dtype: True, "maximum": lambda dtype: _extreme(dtype, -1),
-    "minimum": lambda dtype: _extreme(dtype, 1),
+    "minimum": lambda dtype: _extreme(dtype, 1), "logaddexp": lambda dtype: -np.inf,
 }  # fmt: skip
 
 

@@ -37,6 +37,16 @@ def test_features_and_integers() -> None:
     np.testing.assert_allclose(whole.values, [1, np.logaddexp(1, 2), 3], rtol=1e-14)
 
 
+def test_all_of_a_component() -> None:
+    x = rg.ragged(ROWS)
+    with np.errstate(invalid="ignore"):
+        wanted = [np.logaddexp.reduce(np.array(row)) for row in ROWS]
+    np.testing.assert_allclose(np.logaddexp.reduce(x, axis=1), wanted, rtol=1e-13)
+    whole = rg.ragged([[1, 2, 3], [4]])
+    chosen = np.logaddexp.reduce(whole, axis=1, where=whole != 2, initial=0.0)
+    np.testing.assert_allclose(chosen, [np.logaddexp.reduce([1, 3, 0]), np.logaddexp(4, 0)], rtol=1e-13)
+
+
 def test_the_gradient_is_that_of_each_log_of_sums() -> None:
     rng = np.random.default_rng(0)
     values, weights = rng.standard_normal((2, 12)) * 20
