@@ -93,7 +93,8 @@ def _recurred(op: ir.Operation) -> ir.Value:
 
     def body(given: list[ir.Value]) -> list[ir.Value]:
         term, factor, before, _ = given
-        return [arith.addf(arith.mulf(factor, before), term), before]
+        forgets = arith.cmpf(arith.CmpFPredicate.OEQ, factor, zero)
+        return [arith.select(forgets, term, arith.addf(arith.mulf(factor, before), term)), before]
 
     maps = [whole, whole, without(rank, dim), whole]
     made = generic([x, factors], [start, empty_like(x)], maps, _kinds(rank, dim), body)

@@ -96,7 +96,9 @@ def _sum_of(add: ir.Operation) -> Sum | None:
         return None
     for operand in add.operands:
         load = defining_op(operand)
-        if load is not None and load.name == "memref.load" and list(load.operands) == list(store.operands)[1:]:
+        if load is None or load.name != "memref.load" or list(load.operands) != list(store.operands)[1:]:
+            continue
+        if len(list(load.results[0].uses)) == 1:  # scans without each element itself store what there is so far
             return Sum(load, store)
     return None
 

@@ -105,9 +105,11 @@ func.func @without_itself(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?
 // CHECK-LABEL: func.func @recurrence
 // CHECK: %[[Y:.*]]:2 = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%{{.*}}, %{{.*}} :
 // CHECK: ^bb0(%[[X:.*]]: f32, %[[A:.*]]: f32, %[[BEFORE:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[FORGETS:.*]] = arith.cmpf oeq, %[[A]], %{{.*}} : f32
 // CHECK: %[[P:.*]] = arith.mulf %[[A]], %[[BEFORE]] : f32
 // CHECK: %[[S:.*]] = arith.addf %[[P]], %[[X]] : f32
-// CHECK: linalg.yield %[[S]], %[[BEFORE]]
+// CHECK: %[[NEXT:.*]] = arith.select %[[FORGETS]], %[[X]], %[[S]]
+// CHECK: linalg.yield %[[NEXT]], %[[BEFORE]]
 // CHECK: return %[[Y]]#1
 // TILES-LABEL: func.func @recurrence
 // TILES-COUNT-1: linalg.generic

@@ -162,14 +162,16 @@ func.func @scan(%x: tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows> {
 // CHECK-LABEL: func.func @largest_vjp(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<3x?x2xf32, #{{.*}}>, %[[C:[^:]*]]: tensor<3x?x2xf32
 // CHECK: %[[BEFORE:.*]] = ragged.scan %[[X]] {dim = 1, exclusive, kind = "max"}
-// CHECK: %[[KNOWN:.*]] = arith.cmpf ord, %[[BEFORE]], %[[BEFORE]]
-// CHECK: %[[MORE:.*]] = arith.cmpf ugt, %[[X]], %[[BEFORE]]
-// CHECK: %[[NEW:.*]] = arith.andi %[[MORE]], %[[KNOWN]]
-// CHECK: %[[FACTORS:.*]] = arith.select %[[NEW]],
-// CHECK: %[[UPSTREAM:.*]] = arith.mulf %[[C]], %[[FACTORS]]
+// CHECK: %[[SOME:.*]] = ragged.scan %{{.*}} {dim = 1, exclusive, kind = "max"} : (tensor<3x?x2xi1
+// CHECK: %[[LESS:.*]] = arith.cmpf ole, %[[X]], %[[BEFORE]]
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %[[BEFORE]], %[[BEFORE]]
+// CHECK: %[[COVERED:.*]] = arith.ori %[[LESS]], %[[NAN]]
+// CHECK: %[[ON:.*]] = arith.andi %[[SOME]], %[[COVERED]]
+// CHECK: %[[FACTORS:.*]] = arith.select %[[ON]],
+// CHECK: %[[UPSTREAM:.*]] = arith.select %[[ON]], %[[C]],
 // CHECK: %[[TERMS:.*]] = ragged.recurrence %[[UPSTREAM]], %[[FACTORS]] {dim = 1, reverse}
 // CHECK: %[[ALL:.*]] = arith.addf %[[C]], %[[TERMS]]
-// CHECK: arith.select %[[NEW]], %[[ALL]],
+// CHECK: arith.select %[[ON]], %{{.*}}, %[[ALL]]
 func.func @largest(%x: tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows> {
   %y = ragged.scan %x {dim = 1, kind = "max"} : (tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows>
   return %y : tensor<3x?x2xf32, #rows>

@@ -18,7 +18,8 @@ from ragged_dialect.traits import has_unit
 
 @linearizes(ScanOp)
 def _scan(ctx: Tangents, op: ScanOp) -> ir.Value | None:
-    """Of what there is before an element, and of the element: h[t] = factors[t] * h[t - 1] + terms[t]."""
+    """A recurrence of what goes on to the next element: all of it where an element is no larger than those before it,
+    of products the element's part. Nothing goes on to the first one, which factors of 0 say."""
     tangent = ctx.of(op.x)
     if tangent is None:
         return None
@@ -26,23 +27,26 @@ def _scan(ctx: Tangents, op: ScanOp) -> ir.Value | None:
     if kind == "sum":
         return shapes.cast(builders.scan(tangent, dim, "sum", reverse, exclusive), op.res.type)
     x, tangent = fitted(op.x, op.res), fitted(tangent, op.res)
+    zeros, one = zeros_like(x), number_like(x, 1)
     before = op.res if exclusive else builders.scan(x, dim, kind, reverse, exclusive=True)
-    terms, factors = (_of_product if kind == "prod" else _of_extreme)(x, before, tangent, kind)
+    there = arith.cmpf(arith.CmpFPredicate.OEQ, one, one)
+    goes_on = builders.scan(there, dim, "max", reverse, exclusive=True)  # of booleans: whether there is one before
+    if kind == "prod":
+        terms, factors = arith.mulf(before, tangent), arith.select(goes_on, x, zeros)
+    else:
+        goes_on = arith.andi(goes_on, _is_covered(x, before, kind))
+        terms, factors = arith.select(goes_on, zeros, tangent), arith.select(goes_on, one, zeros)
     made = builders.recurrence(terms, factors, dim, reverse)
-    return shapes.cast(made if exclusive else arith.addf(arith.mulf(factors, made), terms), op.res.type)
+    if not exclusive:
+        passed = arith.mulf(x, made) if kind == "prod" else made
+        made = arith.addf(arith.select(goes_on, passed, zeros), terms)
+    return shapes.cast(made, op.res.type)
 
 
-def _of_product(x: ir.Value, before: ir.Value, tangent: ir.Value, _: str) -> tuple[ir.Value, ir.Value]:
-    return arith.mulf(before, tangent), x
-
-
-def _of_extreme(x: ir.Value, before: ir.Value, tangent: ir.Value, kind: str) -> tuple[ir.Value, ir.Value]:
-    """That of the first element that is as large: where one is larger than those before it, or nan where none was."""
-    further = arith.CmpFPredicate.UGT if kind == "max" else arith.CmpFPredicate.ULT
-    known = arith.cmpf(arith.CmpFPredicate.ORD, before, before)
-    is_new = arith.andi(arith.cmpf(further, x, before), known)
-    zeros = zeros_like(x)
-    return arith.select(is_new, tangent, zeros), arith.select(is_new, zeros, number_like(x, 1))
+def _is_covered(x: ir.Value, before: ir.Value, kind: str) -> ir.Value:
+    """Whether an element is no larger, or less, than what was before it, or nan was: the first of equal ones counts."""
+    covered = arith.cmpf(arith.CmpFPredicate.OLE if kind == "max" else arith.CmpFPredicate.OGE, x, before)
+    return arith.ori(covered, arith.cmpf(arith.CmpFPredicate.UNO, before, before))
 
 
 @transposes(ScanOp)

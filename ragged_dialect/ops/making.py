@@ -322,8 +322,9 @@ class ScanOp(RaggedOp, name="scan", traits=[Pure]):
 
 class RecurrenceOp(RaggedOp, name="recurrence", traits=[Pure]):
     """What a linear recurrence has come to before each element along an innermost ragged dim, a tile or a dense dim: 0
-    before the first one, and behind one its factor times what was before it plus its term. With `reverse` it comes
-    from the other end. Its transpose, as a function of the terms, is the same with the other direction.
+    before the first one, and behind one its factor times what was before it plus its term. A factor of 0 forgets what
+    was before, also where that is infinite or nan. With `reverse` it comes from the other end. Its transpose, as a
+    function of the terms, is the same with the other direction.
 
     ```mlir
     %1 = ragged.recurrence %terms, %factors {dim = 1}

@@ -224,7 +224,8 @@ def recurrence(x: Value, factors: Value, dim: int, reverse: bool) -> Value:
     for index in reversed(indices) if reverse else indices:
         rest, at = (*index[:dim], *index[dim + 1 :]), done.position(index)
         values[at] = before.get(rest, 0)
-        before[rest] = by.values[by.position(index)] * values[at] + done.values[at]
+        factor = by.values[by.position(index)]
+        before[rest] = done.values[at] if factor == 0 else factor * values[at] + done.values[at]
     return RaggedValue.make(values, done.axes)
 
 

@@ -58,6 +58,32 @@ PROGRAMS = {
         VALUES,
     ),
     **{
+        name: (
+            f"""func.func @f(%x: {ROWS}) -> {ROWS} {{
+              %e = ragged.empty %x : ({ROWS}) -> {ROWS}
+              %y = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                  iterator_types = ["parallel", "parallel"]}} ins(%x : {ROWS}) outs(%e : {ROWS}) {{
+              ^bb0(%a: i64, %o: i64):
+                %i = linalg.index 1 : index
+                %c = arith.constant 100000 : index
+                {body}
+                %r = arith.index_cast %p : index to i64
+                linalg.yield %r : i64
+              }} -> {ROWS}
+              return %y : {ROWS}
+            }}""",
+            (np.arange(6), OFFSETS),
+        )
+        for name, body in {
+            "squares of loop indices": "%j = arith.addi %i, %c : index\n%p = arith.muli %j, %j : index",
+            "shifts": "%j = arith.addi %i, %i : index\n%s = arith.shli %j, %j : index\n%p = arith.muli %s, %c : index",
+            "elements without a sign": "%t = arith.trunci %a : i64 to i32\n%z = arith.constant 0 : i32\n"
+            "%n = arith.subi %z, %t : i32\n%p = arith.index_castui %n : i32 to index",
+            "products of elements": "%t = arith.trunci %a : i64 to i32\n%k = arith.index_cast %t : i32 to index\n"
+            "%j = arith.addi %k, %c : index\n%p = arith.muli %j, %j : index",
+        }.items()
+    },
+    **{
         f"tiles of {factor}": (
             f"""func.func @f(%x: tensor<3x?xf32, #ragged.layout<"dr">>) -> (tensor<?xi64>, index) {{
               %0 = ragged.split %x {{dim = 1, factor = {factor}}}

@@ -97,6 +97,21 @@ def test_long_components(features: tuple[int, ...], lengths: list[int], options:
         np.testing.assert_array_equal(found[0][low:high], sums[::-1] if reverse else sums)
 
 
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("features", [(), (1,), (12,)])
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_sums_of_many_floats(element: str, features: tuple[int, ...], options: str) -> None:
+    """They are summed in parts, where nothing reads what there is so far."""
+    dims = "x".join(("?", "?", *map(str, features)))
+    type_ = f'tensor<{dims}x{element}, #ragged.layout<"dr{"|d" * len(features)}">>'
+    text = f"""func.func @f(%x: {type_}) -> {type_} {{
+      %0 = ragged.scan %x {{dim = 1, kind = "sum"{options}}} : ({type_}) -> {type_}
+      return %0 : {type_}
+    }}"""
+    argument = np.ones((LEAST + 400, *features), DTYPES[element]), np.array([0, 66, 66, 366, LEAST + 400])
+    np.testing.assert_array_equal(rg.compile(text)(argument)[0], run(text, "f", [argument])[0][0])
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("element", ["i1", "i8"])

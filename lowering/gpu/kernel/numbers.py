@@ -16,13 +16,17 @@ fit."""
 _WIDEST = 64
 """Bits of integers: of wider ones LLVM's code for PTX ends the process, or does not end."""
 
+_PRODUCTS = ("arith.muli", "arith.shli")
+_CASTS = {"arith.index_cast": 32, "arith.index_castui": 31}
+"""Ops that make indices of integers, with the bits of those that an index of 32 bits holds."""
+
 _ADDRESSED = {"memref.load": 1, "tensor.extract": 1, "memref.store": 2}
 """Ops that have indices, with the number of the first one."""
 
 
 def has_wide_numbers(forall: ir.Operation) -> bool:
-    """Whether constants are too large, or bodies of linalg ops make indices of elements of more than 32 bits and do
-    anything with these but read what is there: addresses are checked, or of a buffer."""
+    """Whether constants are too large, or bodies of linalg ops make indices of elements of more than 32 bits, or by
+    products, and do anything with these but read what is there: addresses are checked, or of a buffer."""
     constants = [made for x in captures([forall]) if (made := made_by(x, "arith.constant")) is not None]
     return any(_is_large(op) or _computes(op) for op in (*constants, *ops_in(forall)))
 
@@ -46,8 +50,10 @@ def _computes(op: ir.Operation) -> bool:
             if not all(isinstance(r.type, ir.IndexType) for r in inner.results) or not inner.results:
                 return True
             indices.update(inner.results)
-        elif inner.name.startswith("arith.index_cast") and used[0] in elements:
-            if isinstance(inner.results[0].type, ir.IndexType) and bit_width(used[0].type) > 32:
+        elif inner.name in _PRODUCTS and isinstance(inner.results[0].type, ir.IndexType):
+            indices.add(inner.results[0])
+        elif inner.name in _CASTS and used[0] in elements:
+            if isinstance(inner.results[0].type, ir.IndexType) and bit_width(used[0].type) > _CASTS[inner.name]:
                 indices.add(inner.results[0])
         elif inner.name.startswith("arith.") and any(x in elements for x in used):
             elements.update(inner.results)

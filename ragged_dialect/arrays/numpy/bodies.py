@@ -241,7 +241,12 @@ def sliding_window_view(x: ArrayLike, window_shape: ArrayLike, axis: ArrayLike =
     if axis is None or is_tuple(axis) or is_tuple(window_shape):
         text = f"expected one axis and an integer as window, got axis {axis} and window {window_shape}"
         raise ArgumentError(f"np.lib.stride_tricks.sliding_window_view: {text}")
-    made, dim = windows(x, size=window_shape, axis=axis), checked_axis("sliding_window_view", axis, x.ndim)
+    op = "np.lib.stride_tricks.sliding_window_view"
+    dim = checked_axis(op, axis, x.ndim)
+    if any(x.layout.letter(k) in RAGGED for k in range(dim + 1, x.ndim)):
+        text = f'an innermost ragged dim, or a dense one behind, got dim {dim} of layout "{x.layout}"'
+        raise LayoutError(f"{op}: expected {text} (rg.windows has the window as the next dim)")
+    made = windows(x, size=window_shape, axis=axis)
     order = [k for k in range(made.ndim) if k != dim + 1]
     return made if order[-1] == dim else OPERATIONS["transpose"](made, axes=(*order, dim + 1))
 

@@ -62,6 +62,8 @@ def linear_recurrence(
     `reverse` h[t] = factors[t] * h[t + 1] + x[t], from the end on. All three broadcast, `initial` with an extent of 1
     along the dim.
 
+    A factor of 0 forgets what was before, also where that is infinite or nan.
+
     Discounted sums, moving averages and state-space models are such. Elements are combined in order, by a loop for each
     component on a CPU, and by a thread for each component and feature on a GPU. The dtype is that of products, a float;
     short ones are computed in float32. Gradients are recurrences too.
@@ -91,6 +93,7 @@ def linear_recurrence(
         factors = where(first, x.trace.constant(0.0, inner), factors)  # what was before it is in it
     before = Tensor(x.trace, builders.recurrence(x.value, factors.value, dim, reverse), inner, x.axes)
     made = UFUNCS["add"](UFUNCS["multiply"](factors, before), x)
+    made = where(UFUNCS["equal"](factors, x.trace.constant(0.0, inner)), x, made)
     return made if made.dtype == dtype else astype(made, dtype=dtype)
 
 

@@ -112,6 +112,13 @@ def test_errors(size: Any, step: int, axis: int, error: type[Exception], text: s
     assert str(found.value) == text
 
 
+def test_windows_of_inner_lists_are_the_next_dim() -> None:
+    x = rg.ragged([[[1.0, 2.0], [3.0]], [[], [4.0]]])
+    assert rg.windows(x, 2).tolist() == [[[[1.0, 2.0], [3.0]]], [[[], [4.0]]]]
+    with pytest.raises(rg.LayoutError, match="sliding_window_view: expected an innermost ragged dim, or a dense one"):
+        sliding(x, 2, axis=1)
+
+
 @pytest.mark.parametrize(("window", "axis"), [(2, None), ((2,), 1), (2, (1,))], ids=str)
 def test_along_one_dim_only(window: Any, axis: Any) -> None:
     with pytest.raises(rg.ArgumentError, match="sliding_window_view: expected one axis and an integer as window, got"):

@@ -123,6 +123,13 @@ def test_meaning(reverse: bool) -> None:
         compile(text)(*other)
 
 
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_a_factor_of_0_forgets_what_is_infinite(target: str) -> None:
+    x, a = rg.ragged([[np.inf, 1.0, 2.0], [np.nan, 3.0]]), rg.ragged([[1.0, 0.0, 1.0], [1.0, -0.0]])
+    made = rg.jit(lambda x, a: rg.linear_recurrence(x, a), target=target)(x, a)
+    np.testing.assert_array_equal(made.values, [np.inf, 1, 3, np.nan, 3])
+
+
 def test_bits_are_equal_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     x, a, _ = given((4,), np.float32, (20_000, 3))
     made: list[bytes] = []

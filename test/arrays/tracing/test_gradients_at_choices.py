@@ -17,6 +17,22 @@ def test_ties_go_to_the_first():
     assert rg.vjp(lambda x: x.max(axis=1), x)[1](np.ones(3))[0].values.tolist() == [0, 1, 0, 1, 0]
 
 
+def test_running_extremes_forget_what_is_infinite():
+    """What goes to the largest element so far is not multiplied by 0, and the first element counts, whatever it is."""
+    x, w = rg.ragged([[-np.inf, -np.inf, 1.0, 2.0], [-np.inf]]), rg.ragged([[1.0, 2.0, 3.0, np.inf], [5.0]])
+
+    def largest(x):
+        return np.maximum.accumulate(x, axis=1)
+
+    assert rg.grad(lambda x: (largest(x) * w).sum())(x).tolist() == [[3, 0, 3, np.inf], [5]]
+    assert rg.jvp(largest, [x], [w])[1].tolist() == [[1, 1, 3, np.inf], [5]]
+    nans = rg.ragged([[1.0, np.nan, 1.0, 1.0], [1.0]])
+    y = rg.ragged([[1.0, 2.0, 3.0, 3.0], [0.0]])
+    np.testing.assert_array_equal(rg.grad(lambda x: (largest(x) * nans).sum())(y).values, [1, np.nan, 2, 0, 1])
+    products = rg.jvp(lambda x: x.cumprod(axis=1), [rg.ragged([[np.inf, 2.0]])], [rg.ragged([[1.0, 2.0]])])[1]
+    assert products.tolist() == [[1, np.inf]]
+
+
 def test_nan_has_the_derivative_of_a_maximum():
     x = rg.from_lengths(np.array([1.0, np.nan, 3, np.nan, 2]), [3, 0, 2])
     assert rg.grad(lambda x: np.maximum.accumulate(x, axis=1).sum())(x).values.tolist() == [1, 2, 0, 2, 0]
