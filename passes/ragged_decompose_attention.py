@@ -31,6 +31,9 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, shape_of, tensor_type
 
+_LOW = {32: -1e38, 64: -1e307}
+"""By the bits of scores one that is far below all others, and less the largest of them still a number."""
+
 _FRAGMENT = 16
 """Elements that `mma.sync` multiplies at once, PTX ISA manual 9.7.14.5.8."""
 
@@ -167,10 +170,19 @@ class _Attention:
         empty = self._empty(self.order)
         number = ir.IntegerAttr.get(build.i64(), at)
         weights = ir.Operation.create(
-            "linalg.softmax", results=[empty.type], operands=[self.scores, empty], attributes={"dimension": number}
-        ).result
-        weights = self._seen(weights)  # of no key at all they are no numbers
+            "linalg.softmax", results=[empty.type], operands=[self._finite_scores(), empty],
+            attributes={"dimension": number},
+        ).result  # fmt: skip
+        weights = self._seen(weights)
         return self._narrowed(self._sum([(weights, self.order), (self.v, "bjhe")], f"bi{self.heads}e", _product))
+
+    def _finite_scores(self) -> ir.Value:
+        """The scores, of keys that are not seen far below all others: of no key at all weights are numbers then, and
+        so are their derivatives."""
+        if self.scored is None:
+            return self.scores
+        low = build.constant(self.wide, _LOW[self.wide.width])
+        return self._map([(self.scores, self.order)], self.order, lambda a: self._unless_hidden(a[0], a[0], low))
 
     def _seen(self, weights: ir.Value) -> ir.Value:
         """Weights, 0 where a score is -inf."""
@@ -210,8 +222,11 @@ class _Attention:
 
     def _zero_for_none(self, score: ir.Value, other: ir.Value) -> ir.Value:
         """0 where a score is -inf, else another number."""
+        return self._unless_hidden(score, other, build.constant(self.wide, 0.0))
+
+    def _unless_hidden(self, score: ir.Value, other: ir.Value, hidden: ir.Value) -> ir.Value:
         none = arith.cmpf(arith.CmpFPredicate.OEQ, score, build.constant(self.wide, float("-inf")))
-        return arith.select(none, build.constant(self.wide, 0.0), other)
+        return arith.select(none, hidden, other)
 
     def _scaled(self, x: ir.Value, dims: str) -> ir.Value:
         factor = build.constant(self.wide, self.scale)

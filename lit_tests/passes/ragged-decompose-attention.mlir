@@ -118,7 +118,8 @@ func.func @no_heads(%q: !none) -> !none {
   return %o : !none
 }
 
-// A score of its own is made in an op over all pairs, of the numbers of their loops; where it is -inf, no key is seen.
+// A score of its own is made in an op over all pairs, of the numbers of their loops; where it is -inf, no key is seen:
+// a number far below all others stands for it, so that weights of no key at all are numbers, which are 0 in the end.
 
 // CHECK-LABEL: func.func @scored
 // CHECK-SAME: %[[BIAS:[^:]*]]: tensor<4x?xf32>
@@ -128,7 +129,10 @@ func.func @no_heads(%q: !none) -> !none {
 // CHECK-DAG: %[[KEY:.*]] = linalg.index 3
 // CHECK: %[[MORE:.*]] = tensor.extract %[[BIAS]][%[[HEAD]], %[[KEY]]]
 // CHECK: arith.addf %{{.*}}, %[[MORE]]
-// CHECK: %[[WEIGHTS:.*]] = linalg.softmax dimension(3) ins(%[[SCORES]] :
+// CHECK: %[[LOW:.*]] = linalg.generic {{.*}}ins(%[[SCORES]] :
+// CHECK: arith.cmpf oeq
+// CHECK: arith.select
+// CHECK: %[[WEIGHTS:.*]] = linalg.softmax dimension(3) ins(%[[LOW]] :
 // CHECK: linalg.generic {{.*}}ins(%[[WEIGHTS]], %[[SCORES]] :
 // CHECK: arith.cmpf oeq
 // CHECK: arith.select

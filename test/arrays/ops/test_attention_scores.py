@@ -303,6 +303,19 @@ def test_a_mask_beside_a_score(kind: str, target: str) -> None:
         np.testing.assert_allclose(slope, (loss(mask + step) - loss(mask - step)) / 2, rtol=2e-2)
 
 
+def test_no_key_to_see_has_no_gradient() -> None:
+    """Also where what hides the keys, or is read beside, is differentiated: these were no numbers."""
+    q, hidden = rg.from_lengths(np.array([[0.5], [1.0], [2.0]]), [1, 2]), np.array([[-np.inf, 0.0], [0.0, -np.inf]])
+    found = rg.grad(lambda q, m: rg.attention(q, q, q, mask=m).sum(), (0, 1))(q, hidden)
+    assert [found[0].tolist(), found[1].tolist()] == [[[[0.0]], [[1.0], [1.0]]], [[0.0, 0.0], [0.0, 0.0]]]
+
+    def others(q: Any, t: Any) -> Any:
+        return rg.attention(q, q, q, score=lambda s, b, h, i, j: rg.where(i == j, -np.inf, s) + rg.take(t, h)).sum()
+
+    found = rg.grad(others, (0, 1))(q, np.zeros(1))
+    assert [found[0].tolist(), found[1].tolist()] == [[[[0.0]], [[1.0], [1.0]]], [0.0]]
+
+
 def linear_of_numpy(s: Any, h: int, i: Any, j: Any) -> Any:
     return s - SLOPES[h] * (i - j)
 
