@@ -18,7 +18,7 @@ from ragged_dialect.traits import (
     offsets_size,
     tensor_shape,
 )
-from ragged_dialect.types import is_ragged, layout_of, text_of, vector_type
+from ragged_dialect.types import is_ragged, text_of, vector_type
 
 
 def check_parts(op: RaggedOp, shape: RaggedShape, element: ir.Type, operands: list[ir.Value]) -> None:
@@ -223,7 +223,7 @@ class PrintOp(RaggedOp, name="print"):
     checks = unchecked
 
     def verify_invariants(self) -> None:
-        layout_of(self.x.type)
+        _ = tensor_shape(self.x)
         check_elements(self.x)
         label = self.operation.attributes["label"] if "label" in self.operation.attributes else None
         if label is not None and not isinstance(label, ir.StringAttr):

@@ -238,13 +238,13 @@ def roll(a: ArrayLike, shift: int, axis: int) -> ArrayLike:
 
 def sliding_window_view(x: ArrayLike, window_shape: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
     """The windows along a dim, as a new last dim: a copy, and along one dim only."""
+    op = "sliding_window_view"
     if axis is None or is_tuple(axis) or is_tuple(window_shape):
         text = f"expected one axis and an integer as window, got axis {axis} and window {window_shape}"
-        raise ArgumentError(f"np.lib.stride_tricks.sliding_window_view: {text}")
-    op = "np.lib.stride_tricks.sliding_window_view"
+        raise ArgumentError(f"{op}: {text}")
     dim = checked_axis(op, axis, x.ndim)
     if any(x.layout.letter(k) in RAGGED for k in range(dim + 1, x.ndim)):
-        text = f'an innermost ragged dim, or a dense one behind, got dim {dim} of layout "{x.layout}"'
+        text = f'no ragged dims behind dim {dim}, got layout "{x.layout}"'
         raise LayoutError(f"{op}: expected {text} (rg.windows has the window as the next dim)")
     made = windows(x, size=window_shape, axis=axis)
     order = [k for k in range(made.ndim) if k != dim + 1]

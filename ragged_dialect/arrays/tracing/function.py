@@ -18,7 +18,7 @@ from ragged_dialect.arrays.tracing.plan import Result, StoredOperation
 from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.results import Returned, plan_result
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import Trace, tracing
+from ragged_dialect.arrays.tracing.trace import Trace, traced, tracing
 from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.locks import once
 
@@ -80,7 +80,7 @@ class Function:
             found = self._programs.get(key)
         except (TypeError, ValueError):  # a parameter that has no hash, which `_call` refuses
             found = None
-        if found is None:
+        if found is None or traced() is not None:
             return self._call(Call(arguments, parameters, key, leaves))
         program, tree = found
         results = program(leaves if present else [leaf for leaf in leaves if leaf is not None])

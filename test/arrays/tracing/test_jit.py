@@ -129,6 +129,7 @@ def test_captured_arrays() -> None:
 def test_what_captured_arrays_alone_make(function: Callable[[Any, Any], Any]) -> None:
     """It was computed when the function was traced, and never again."""
     y, w = rg.from_lengths(np.arange(1.0, 4.0), [2, 0, 1]), np.ones((3, 1))
+    function(y, w)  # compiled before, too
     scaled = rg.jit(lambda z: function(y, w) * z)
     for _ in range(2):
         assert scaled(1.0) == pytest.approx(float(function(y, w)))
