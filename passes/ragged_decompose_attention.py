@@ -11,7 +11,7 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, math, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import copy_attributes, copy_regions, inlined
-from ragged_dialect.ir.match import view_of
+from ragged_dialect.ir.match import bit_width, view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.attention import (
@@ -181,7 +181,7 @@ class _Attention:
         so are their derivatives."""
         if self.scored is None:
             return self.scores
-        low = build.constant(self.wide, _LOW[self.wide.width])
+        low = build.constant(self.wide, _LOW[bit_width(self.wide)])
         return self._map([(self.scores, self.order)], self.order, lambda a: self._unless_hidden(a[0], a[0], low))
 
     def _seen(self, weights: ir.Value) -> ir.Value:
