@@ -108,8 +108,14 @@ def test_sums_of_many_floats(element: str, features: tuple[int, ...], options: s
       %0 = ragged.scan %x {{dim = 1, kind = "sum"{options}}} : ({type_}) -> {type_}
       return %0 : {type_}
     }}"""
-    argument = np.ones((LEAST + 400, *features), DTYPES[element]), np.array([0, 66, 66, 366, LEAST + 400])
-    np.testing.assert_array_equal(rg.compile(text)(argument)[0], run(text, "f", [argument])[0][0])
+    offsets = np.array([0, 66, 66, 366, LEAST + 400])
+    found = rg.compile(text)((np.ones((offsets[-1], *features), DTYPES[element]), offsets))[0]
+    for low, high in pairwise(offsets):
+        sums = np.arange(high - low) + ("exclusive" not in options)
+        sums = sums[::-1] if "reverse" in options else sums
+        np.testing.assert_array_equal(
+            np.moveaxis(found[low:high], 0, -1), np.broadcast_to(sums, (*features, high - low))
+        )
 
 
 @pytest.mark.sampled(2)
