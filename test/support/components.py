@@ -46,6 +46,16 @@ def nested(lengths: Sequence[Sequence[int]], features: tuple[int, ...] = (), see
     )
 
 
+def lists(levels: int, seed: int, features: tuple[int, ...] = (), count: int = 4, longest: int = 3) -> rg.RaggedArray:
+    """A list of lists … of random lengths up to one, float64."""
+    rng = np.random.default_rng(seed)
+    lengths = list[Any]()
+    for _ in range(levels):
+        lengths.append(rng.integers(0, longest + 1, count))
+        count = int(lengths[-1].sum())
+    return rg.from_lengths(rng.standard_normal((count, *features)), *lengths)
+
+
 def split(values: Array, lengths: Sequence[int]) -> list[Array]:
     """The components of values."""
     ends = np.cumsum([0, *lengths])

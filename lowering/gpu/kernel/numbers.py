@@ -8,10 +8,7 @@ from ragged_dialect.ir.match import bit_width, constant_int, is_number, made_by
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.attention.call import AttentionCall
 from ragged_dialect.passes.base import PassFailure
-
-MOST = 2**30
-"""What the buffers and the counts of a launch are below where its indices have 32 bits: sums and differences of a few
-fit."""
+from ragged_dialect.runtime.narrow import LIMIT
 
 _WIDEST = 64
 """Bits of integers: of wider ones LLVM's code for PTX ends the process, or does not end."""
@@ -34,7 +31,7 @@ def has_wide_numbers(forall: ir.Operation) -> bool:
 def _is_large(op: ir.Operation) -> bool:
     if op.name != "arith.constant" or not isinstance(op.results[0].type, ir.IndexType):
         return False
-    return not -MOST < (constant_int(op.results[0]) or 0) < MOST
+    return not -LIMIT < (constant_int(op.results[0]) or 0) < LIMIT
 
 
 def _computes(op: ir.Operation) -> bool:

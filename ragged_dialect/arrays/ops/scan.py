@@ -87,13 +87,11 @@ def linear_recurrence(
     factors = where(always, factors, x)
     if initial is not None:
         ones = where(always, x.trace.constant(1.0, inner), x)
-        place = Tensor(x.trace, builders.scan(ones.value, dim, "sum", reverse), inner, x.axes)
+        place = _made(x, builders.scan(ones.value, dim, "sum", reverse))
         first = UFUNCS["equal"](place, 1)
         x = where(first, UFUNCS["add"](x, UFUNCS["multiply"](factors, initial)), x)
         factors = where(first, x.trace.constant(0.0, inner), factors)  # what was before it is in it
-    before = Tensor(x.trace, builders.recurrence(x.value, factors.value, dim, reverse), inner, x.axes)
-    made = UFUNCS["add"](UFUNCS["multiply"](factors, before), x)
-    made = where(UFUNCS["equal"](factors, x.trace.constant(0.0, inner)), x, made)
+    made = _recurred(x, factors, dim, reverse)
     return made if made.dtype == dtype else astype(made, dtype=dtype)
 
 
@@ -120,6 +118,13 @@ def _made(x: Tensor, value: ir.Value) -> Tensor:
     return Tensor(x.trace, value, x.dtype, x.axes)
 
 
+def _recurred(x: Tensor, factors: Tensor, dim: int, reverse: bool = False) -> Tensor:
+    """A linear recurrence at each element: its factor times what was before, which one of 0 forgets, and its term."""
+    before = _made(x, builders.recurrence(x.value, factors.value, dim, reverse))
+    made = UFUNCS["add"](UFUNCS["multiply"](factors, before), x)
+    return where(UFUNCS["equal"](factors, x.trace.constant(0.0, x.dtype)), x, made)
+
+
 def _log_sums(x: Tensor, dim: int) -> Tensor:
     """Logarithms of the sums of exponentials so far: a recurrence of these sums, relative to the largest element so
     far, which has no part in the derivative."""
@@ -130,7 +135,6 @@ def _log_sums(x: Tensor, dim: int) -> Tensor:
     terms = UFUNCS["exp"](UFUNCS["subtract"](x, base))
     nothing = UFUNCS["equal"](before, x.trace.constant(-math.inf, x.dtype))  # and no factor, which may be infinite
     factors = where(nothing, zero, UFUNCS["exp"](UFUNCS["subtract"](last, base)))
-    sums = _made(x, builders.recurrence(terms.value, factors.value, dim))
-    sums = UFUNCS["add"](UFUNCS["multiply"](factors, sums), terms)
+    sums = _recurred(terms, factors, dim)
     empty = UFUNCS["equal"](sums, zero)
     return where(empty, high, UFUNCS["add"](base, UFUNCS["log"](where(empty, one, sums))))

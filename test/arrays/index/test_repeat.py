@@ -6,18 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.components import lists
 
 import ragged_dialect as rg
-
-
-def lists(levels: int, seed: int, features: tuple[int, ...] = ()) -> rg.RaggedArray:
-    """A list of lists … of 4 components, of random lengths."""
-    rng = np.random.default_rng(seed)
-    count, lengths = 4, list[Any]()
-    for _ in range(levels):
-        lengths.append(rng.integers(0, 4, count))
-        count = int(lengths[-1].sum())
-    return rg.from_lengths(rng.standard_normal((count, *features)), *lengths)
 
 
 def again(rows: list[Any], counts: list[Any]) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.components import lists
 
 import ragged_dialect as rg
 
@@ -13,13 +14,7 @@ sliding = np.lib.stride_tricks.sliding_window_view
 
 
 def nested(seed: int, levels: int, features: tuple[int, ...] = ()) -> rg.RaggedArray:
-    """A list of lists … of 5 components, of random lengths."""
-    rng = np.random.default_rng(seed)
-    count, lengths = 5, list[Any]()
-    for _ in range(levels):
-        lengths.append(rng.integers(0, 7, count))
-        count = int(lengths[-1].sum())
-    return rg.from_lengths(rng.standard_normal((count, *features)), *lengths)
+    return lists(levels, seed, features, count=5, longest=6)
 
 
 def framed(rows: list[Any], size: int, step: int, below: int) -> list[Any]:
