@@ -31,7 +31,7 @@ def _ragged(attention: str, expanded: str, raised: str = "", last: str = "", fus
         "ragged",
         "expand-unit-dims,"  # of the user's own views, before anything canonicalizes
         "define-integer-divisions,"  # of scalars; those of tensors once they are loops
-        f"{expanded},ragged-decompose-attention{{{attention}}},"
+        f"ragged-decompose-steps,{expanded},ragged-decompose-attention{{{attention}}},"
         "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,multiply-constant-powers,"
         f"ragged-fuse{fuse},{raised}ragged-canonicalize{last}",
     )

@@ -20,17 +20,20 @@ from ragged_dialect.ir.match import constant_int, view_of
 from ragged_dialect.ir.walk import find_ops, is_outside, makers
 from ragged_dialect.iteration import is_compute
 from ragged_dialect.layout import Layout
+from ragged_dialect.ops import OPS
 from ragged_dialect.ops.attention import Attention
 from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass, faults_at
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.differentiate.views import without_gaps
 from ragged_dialect.passes.rewriting import walk
-from ragged_dialect.segments import REGION_OPS
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, is_ragged, shape_of, tensor_type
 from ragged_dialect.verify import facts_of
+
+_SCORED = frozenset(name for name, kind in OPS.items() if issubclass(kind, Attention))
+"""Ops whose regions are of numbers."""
 
 
 @dataclass(frozen=True)
@@ -127,11 +130,11 @@ class RaggedInsertChecks(RaggedPass):
                     except LayoutError as error:
                         raise PassFailure(op, str(error)) from None
                 check_body(emit, op, self.dense)
-                if self.dense and op.name in REGION_OPS:
+                if self.dense and op.name in _SCORED:
                     _check_score(emit, op)
             if moves and emit.taken and not inserts:
                 _hold_back(op)
-            if op.name.startswith("linalg.") or op.name in REGION_OPS:
+            if op.name.startswith("linalg.") or op.name in _SCORED:
                 continue
             for region in op.regions:
                 for inner in region.blocks:

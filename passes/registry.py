@@ -205,7 +205,7 @@ _PACKAGES = {
     "ragged_dialect.passes": (
         "ragged-insert-checks ragged-canonicalize ragged-infer-layouts ragged-check-conform ragged-simplify-splits "
         "ragged-fuse ragged-differentiate ragged-rematerialize ragged-decompose-attention ragged-decompose-scans "
-        "ragged-decompose-scatters ragged-distribute ragged-overlap ragged-raise-attention"
+        "ragged-decompose-scatters ragged-decompose-steps ragged-distribute ragged-overlap ragged-raise-attention"
     ),
     "ragged_dialect.lowering": (
         "add-negated-terms cascade-ragged-sums collapse-ragged-loops convert-ragged-to-scf "

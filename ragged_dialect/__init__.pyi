@@ -61,6 +61,7 @@ from ragged_dialect.arrays.ops.normalise import rms_norm as rms_norm
 from ragged_dialect.arrays.ops.normalise import softmax as softmax
 from ragged_dialect.arrays.ops.scan import cumsum as cumsum
 from ragged_dialect.arrays.ops.scan import linear_recurrence as linear_recurrence
+from ragged_dialect.arrays.ops.steps import scan as scan
 from ragged_dialect.arrays.ops.sorting.quantile import median as median
 from ragged_dialect.arrays.ops.sorting.quantile import quantile as quantile
 from ragged_dialect.arrays.ops.sorting.search import searchsorted as searchsorted

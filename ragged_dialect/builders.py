@@ -11,17 +11,22 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.clone import Attributes, copy_regions
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED, Extent, Layout
 from ragged_dialect.ops import access, exchange, grouping, making, structure
 from ragged_dialect.ops.attention import result_shapes, wide
 from ragged_dialect.ops.base import RaggedOp, infer_shape
-from ragged_dialect.segments import MIXED_OPS, REGION_OPS, segments
+from ragged_dialect.ops.steps import StepsOp, result_types, row_type
+from ragged_dialect.segments import MIXED_OPS, MIXED_RESULTS, REGION_OPS, segments
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, shape_of, tensor_type, vector_type
 
 Score = Callable[[ir.Value, Sequence[ir.Value]], ir.Value]
 """Makes a score of one, and of the numbers of its component, head, query and key."""
+
+Step = Callable[[list[ir.Value], list[ir.Value]], tuple[Sequence[ir.Value], Sequence[ir.Value]]]
+"""Makes the next states, and rows that are results, of rows of the elements and of the states."""
 
 
 def create(
@@ -36,6 +41,8 @@ def create(
     values = [operand.result if isinstance(operand, ir.OpView) else operand for operand in operands]
     if name in MIXED_OPS:
         attrs["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(segments([v.type for v in values]))
+    if name in MIXED_RESULTS:
+        attrs["resultSegmentSizes"] = ir.DenseI32ArrayAttr.get(segments(results))
     regions = 1 if name in REGION_OPS else 0
     return ir.Operation.create(name, results=list(results), operands=values, attributes=attrs, regions=regions)
 
@@ -292,6 +299,21 @@ def attention_vjp_kv(like: ir.Operation, operands: Sequence[ir.Value]) -> tuple[
 
 def _scores(op: ir.Operation) -> Attributes:
     return {name: op.attributes[name] for name in ("scale", "keys", "softcap") if name in op.attributes}
+
+
+def steps(elements: Sequence[ir.Value], states: Sequence[ir.Value], body: Step, reverse: bool = False) -> StepsOp:
+    """`ragged.steps`: `body` makes the next states, and rows that are results, of rows of the elements and states."""
+    made = create("ragged.steps", [], [*elements, *states], {"reverse": reverse})
+    block = made.regions[0].blocks.append(*(row_type(x.type) for x in (*elements, *states)))
+    with ir.InsertionPoint(block):
+        rows = list(block.arguments)
+        after, more = body(rows[: len(elements)], rows[len(elements) :])
+        create("ragged.yield", [], [*after, *more], {})
+    types = result_types(elements[0].type, [x.type for x in states], [x.type for x in (*after, *more)])
+    typed = create("ragged.steps", types, [*elements, *states], {"reverse": reverse})
+    block.append_to(typed.regions[0])
+    made.erase()
+    return view_of(typed, StepsOp)
 
 
 def assume(

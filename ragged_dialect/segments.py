@@ -1,4 +1,4 @@
-"""Operand groups of the ops that take operands of different types (`ops.base.MixedOp`)."""
+"""Groups of operands, and of results, of the ops that have such of different types (`ops.base.MixedOp`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ GROUPS = 12
 
 MIXED_OPS = {
     "ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.group_by", "ragged.sort",
-    "ragged.assert_valid",
+    "ragged.assert_valid", "ragged.steps", "ragged.yield",
 }  # fmt: skip
+
+MIXED_RESULTS = {"ragged.steps"}
+"""Those whose results are so too."""
 
 REGION_OPS = {
     "ragged.attention", "ragged.attention_jvp", "ragged.attention_vjp_q", "ragged.attention_vjp_kv",
+    "ragged.steps",
 }  # fmt: skip
 """Ops with a region, which may be empty: the short form leaves that out."""
 

@@ -11,7 +11,8 @@ from ragged_dialect.generic import generic
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import element_of
-from ragged_dialect.ops.attention import AttentionJvpOp, AttentionOp, AttentionVjpKvOp, AttentionVjpQOp, YieldOp
+from ragged_dialect.ops.attention import AttentionJvpOp, AttentionOp, AttentionVjpKvOp, AttentionVjpQOp
+from ragged_dialect.ops.regions import YieldOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import converted, zeros_like

@@ -15,6 +15,7 @@ from ragged_dialect.passes.differentiate import (
     making,
     scalars,
     scans,
+    steps,
     structure,
     tensors,
 )  # fmt: skip
@@ -23,7 +24,7 @@ from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative
 from ragged_dialect.passes.differentiate.values import zeros_like
 
-RULES = (attention, control, linalg, loops, making, scalars, scans, structure, tensors)
+RULES = (attention, control, linalg, loops, making, scalars, scans, steps, structure, tensors)
 """The modules whose import fills the tables."""
 
 

@@ -5,22 +5,24 @@
 
 A region is in parentheses after the operands; an empty one, `({})`, is left out. The bindings know only the
 generic form for ops defined from Python. Neither direction adds or removes a newline, but that of an empty
-region. `operandSegmentSizes` is filled in on the way in and dropped on the way out.
+region. `operandSegmentSizes` and `resultSegmentSizes` are filled in on the way in and dropped on the way out.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ragged_dialect.asm.bounds import refuse
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.scan import COMMENT, STRING, Bracket, Name, Scanner
 from ragged_dialect.asm.source import MEMORY, Insertion, Source
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.segments import MIXED_OPS, REGION_OPS, segments
+from ragged_dialect.segments import MIXED_OPS, MIXED_RESULTS, REGION_OPS, segments
 
 _EMPTY = " ({})"
 _SEGMENTS = "operandSegmentSizes"
+_RESULT_SEGMENTS = "resultSegmentSizes"
 _NAME = re.compile(r"[\w$\-]+\.[A-Za-z_][\w$.]*")
 _OPERAND = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 _OPERANDS = rf"(?P<operands>{_OPERAND.pattern}(?:, {_OPERAND.pattern})*)"
@@ -60,7 +62,10 @@ class _Op:
         self.end = at
         self.colon = self._expect(at, ":", "':' and the types of its operands and results")
         self.types = self._bracket(self._expect(self.colon + 1, "(", "the types of its operands in parentheses"))
-        self._expect(self.types.end, "->", "'->' and the types of its results")
+        arrow = self._expect(self.types.end, "->", "'->' and the types of its results")
+        self.results: Bracket | None = None
+        if name.name in MIXED_RESULTS and self._next(arrow + 2) == "(":
+            self.results = self._bracket(arrow + 2)
 
     def _next(self, at: int) -> str:
         at = self.scanner.skip_blank(at)
@@ -96,10 +101,15 @@ class _Op:
             raise _Deviation(bracket.start, "operands")
         return bracket, bracket.end
 
-    def sizes(self) -> str:
-        """`operandSegmentSizes` by the types as written; LayoutError when there are too many runs."""
-        types = [_BLANKS.sub(lambda m: m.group(1) or "", self.text[a:b]) for a, b in self.types.items]
-        return f"{_SEGMENTS} = array<i32: {', '.join(map(str, segments(types)))}>"
+    def sizes(self) -> list[str]:
+        """The sizes of groups by the types as written; LayoutError when there are too many runs."""
+        found = [(_SEGMENTS, self.types.items)]
+        if self.name.name in MIXED_RESULTS:
+            found.append((_RESULT_SEGMENTS, self.results.items if self.results else ((0, 1),)))
+        return [f"{name} = array<i32: {', '.join(map(str, segments(self._types(items))))}>" for name, items in found]
+
+    def _types(self, items: Sequence[tuple[int, int]]) -> list[str]:
+        return [_BLANKS.sub(lambda m: m.group(1) or "", self.text[a:b]) for a, b in items]
 
     def has_sizes(self) -> bool:
         """Whether the attributes have `operandSegmentSizes`."""
@@ -137,6 +147,7 @@ def translate(text: str, filename: str = MEMORY) -> Source:
                     raise _refusal(text, filename, error.offset, name, f"expected {error}") from None
             except LayoutError as error:
                 raise _refusal(text, filename, name.start, name, str(error)) from None
+    insertions.sort(key=lambda insertion: insertion[0])  # attributes come behind the region, and what is in it
     return Source(text, filename, tuple(insertions), tuple(suspects))
 
 
@@ -155,35 +166,38 @@ def _insertions(op: _Op) -> list[Insertion]:
     absent = name.name in REGION_OPS and op.region is None
     out = [] if name.quoted else _parentheses(name, op.operands_end, absent)
     if name.name in MIXED_OPS and not op.has_sizes():
+        sizes = ", ".join(op.sizes())
         if op.attributes is None:
-            out.append((op.colon, f"{{{op.sizes()}}} "))
+            out.append((op.colon, f"{{{sizes}}} "))
         else:
-            out.append((op.attributes.start + 1, op.sizes() + (", " if op.attributes.items else "")))
+            out.append((op.attributes.start + 1, sizes + (", " if op.attributes.items else "")))
     return out
 
 
 def to_short(text: str) -> str:
     """The text with every generic op of the dialect in short form; other text stays as it is."""
     scanner = Scanner(text)
-    pieces: list[str] = []
-    last = 0
+    edits: list[tuple[int, int, str]] = []
     for name in scanner.names():
         if not name.quoted or not _NAME.fullmatch(name.name):
             continue
         plain = None if name.name in MIXED_OPS | REGION_OPS else _PLAIN_GENERIC.match(text, name.end)
         if plain is not None:
-            pieces += (text[last : name.start], _plain_head(name, plain))
-            last = plain.end()
+            edits.append((name.start, plain.end(), _plain_head(name, plain)))
             continue
         try:
             op = _Op(scanner, name)
         except _Deviation:
             continue
-        pieces += (text[last : name.start], _name_and_operands(op))
-        last = op.operands_end
-        if op.region is None or not text[op.region.start : op.region.end].strip("({ \n})"):
-            pieces.append(_short_attributes(op))
-            last = op.end
+        edits.append((name.start, op.operands_end, _name_and_operands(op)))
+        is_empty = op.region is None or not text[op.region.start : op.region.end].strip("({ \n})")
+        behind = op.operands_end if op.region is None or is_empty else op.region.end
+        edits.append((behind, op.end, _short_attributes(op)))
+    pieces: list[str] = []
+    last = 0
+    for start, end, short in sorted(edits):
+        pieces += (text[last:start], short)
+        last = end
     return "".join([*pieces, text[last:]])
 
 
@@ -219,11 +233,11 @@ def _short_attributes(op: _Op) -> str:
 
 
 def _is_implied(op: _Op, item: str) -> bool:
-    """Whether an attribute is the `operandSegmentSizes` that the way in would compute."""
+    """Whether an attribute is one of the sizes of groups that the way in would compute."""
     if op.name.name not in MIXED_OPS or "\n" in item:
         return False
     try:
-        return item.replace(" ", "") == op.sizes().replace(" ", "")
+        return item.replace(" ", "") in [sizes.replace(" ", "") for sizes in op.sizes()]
     except LayoutError:
         return False
 

@@ -7,11 +7,11 @@ from ragged_dialect import extensions, plugins
 from ragged_dialect._mlir import has_dialect
 from ragged_dialect.dialect import Ragged
 from ragged_dialect.errors import PassError
-from ragged_dialect.ops import access, attention, checks, exchange, grouping, making, structure
+from ragged_dialect.ops import access, attention, checks, exchange, grouping, making, regions, steps, structure
 from ragged_dialect.ops.base import MixedOp, Pure, RaggedOp, missing_operands, unknown_attributes
 from ragged_dialect.segments import MIXED_OPS
 
-FAMILIES = (access, attention, checks, exchange, grouping, making, structure)
+FAMILIES = (access, attention, checks, exchange, grouping, making, regions, steps, structure)
 """The files whose classes are the ops of the dialect."""
 
 OPS: dict[str, type[RaggedOp]] = {}

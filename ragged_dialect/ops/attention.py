@@ -9,7 +9,8 @@ from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.layout import Extent, Layout
-from ragged_dialect.ops.base import Divides, Operand, Pure, RaggedOp, Region, Result, Tensor, unchecked
+from ragged_dialect.ops.base import Divides, Operand, Pure, RaggedOp, Region, Result, Tensor
+from ragged_dialect.ops.regions import ended, listed
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_elements, check_type, string_attr, tensor_shape
 
@@ -105,10 +106,6 @@ SCORE_OPS = frozenset({"tensor.dim", "tensor.extract"})
 """What scores are made by beside arithmetic."""
 
 
-def _listed(types: Sequence[ir.Type]) -> str:
-    return ", ".join(map(str, types))
-
-
 def _agree(what: str, a: Extent, b: Extent) -> None:
     if a is not None and b is not None and a != b:
         raise LayoutError(f"expected equal {what}, got {a} and {b}")
@@ -178,18 +175,14 @@ class Attention(RaggedOp):
         if count != 1:
             raise LayoutError(f"expected a score of one block, got {count}")
         if found != wanted:
-            raise LayoutError(f"expected a score of one block of ({_listed(wanted)}), got ({_listed(found)})")
-        ops = [op.operation for op in block.operations]
-        last = ops.pop() if ops else None
-        if last is None or last.name != YieldOp.OPERATION_NAME:
-            name = "nothing" if last is None else f"'{last.name}'"
-            raise LayoutError(f"expected a score that ends in '{YieldOp.OPERATION_NAME}', got {name}")
+            raise LayoutError(f"expected a score of one block of ({listed(wanted)}), got ({listed(found)})")
+        *ops, last = ended(block, "a score")
         for op in (inner for outer in ops for inner in ops_in(outer)):
             if op.name not in SCORE_OPS and not op.name.startswith(("arith.", "math.")):
                 raise LayoutError(f"expected a score of numbers and of elements of tensors, got '{op.name}'")
         wanted, found = [element] * (1 + self.slopes), [x.type for x in last.operands]
         if found != wanted:
-            raise LayoutError(f"expected a score that yields ({_listed(wanted)}), got ({_listed(found)})")
+            raise LayoutError(f"expected a score that yields ({listed(wanted)}), got ({listed(found)})")
         for x in self.captured:
             if isinstance(x.type, ir.RankedTensorType) and x.type.encoding is not None:
                 raise LayoutError(f"expected a score of elements of dense tensors, got {x.type}")
@@ -258,26 +251,6 @@ class Attention(RaggedOp):
 
     def level_above(self, level: int) -> int | None:
         return level if level < 3 else None
-
-
-class YieldOp(RaggedOp, name="yield", traits=[Pure, ir.IsTerminatorTrait]):
-    """What a score of `ragged.attention` is; of its derivatives, also what it grows by with the product that it is made
-    of.
-
-    ```mlir
-    ragged.yield %x : (f32) -> ()
-    ```
-    """
-
-    values: Sequence[Operand[Any]]
-    is_mapped = False
-    checks = unchecked
-
-    def verify_invariants(self) -> None:
-        """The op around it knows its operands."""
-        around = self.operation.parent
-        if around is None or not around.name.startswith("ragged.attention"):
-            raise LayoutError(f"expected to be in an op of attention, got '{around.name if around else 'nothing'}'")
 
 
 class AttentionDerivative(Attention):

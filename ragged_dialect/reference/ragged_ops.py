@@ -15,8 +15,10 @@ from ragged_dialect.ops.attention import Attention
 from ragged_dialect.ops.base import attributes_for
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.ops.making import EmptyOp
+from ragged_dialect.ops.steps import StepsOp
 from ragged_dialect.reference import attention, exchange, making, structure
 from ragged_dialect.reference.conformity import require_pairs
+from ragged_dialect.reference.steps import steps
 from ragged_dialect.reference.program import Env, Operand, Program, Run, Values, handler, pure, result_dtype
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import Datum, RaggedValue
@@ -211,5 +213,16 @@ def _attention(program: Program, op: ir.Operation) -> Run:
         q, k, v = (operands[place] for place in places)
         score = None if block is None else partial(program.run, block, env)
         return list(function(attention.Scores(q, k, v, scale, visible, cap, score), *operands[3:]))
+
+    return run
+
+
+@handler("ragged.steps")
+def _steps(program: Program, op: ir.Operation) -> Run:
+    known = view_of(op, StepsOp)
+    count, reverse, block = len(known.elements), has_unit(op, "reverse"), program.decode_block(known.block)
+
+    def run(env: Env, operands: Values) -> Values:
+        return steps(operands[:count], operands[count:], lambda rows: program.run(block, env, list(rows)), reverse)
 
     return run

@@ -152,6 +152,8 @@ def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tens
     chosen = sorted(dim_of(x, d) for d in dims)
     if not chosen or chosen != list(range(chosen[0], chosen[-1] + 1)) or not all(x.layout.is_plain(d) for d in chosen):
         raise LayoutError(f'reshape: expected adjacent plain dims, got {dims} of layout "{x.layout}"')
+    stay = _staying([x.shape[d] for d in chosen], shape)
+    chosen, shape = chosen[stay:], shape[stay:]
     old = [x.shape[d] for d in chosen]
     wanted = _fitted(old, list(shape))
     first, last = x.place(chosen[0])[0], x.place(chosen[-1])[0]
@@ -200,6 +202,16 @@ def _that_fits(x: Tensor, number: int, dim: int, wanted: Sequence[int | None]) -
     builders.assert_valid([extent, build.value(known)], "equal", x.trace.op, dim)
     axes = [*x.axes[:number], PlainAxis(known), *x.axes[number + 1 :]]
     return x.trace.assembled(shapes.cast(x.storage, storage_type(shape_of(axes), element_type(x.dtype))), axes, x.dtype)
+
+
+def _staying(old: Sequence[int | None], new: Sequence[int]) -> int:
+    """How many first dims stay what they are: views that leave them alone can be fused."""
+    for at in range(min(len(old), len(new)) - 1):
+        rest = [*old[at + 1 :], *new[at + 1 :]]
+        fits = all(e is not None and e >= 0 for e in rest) and prod(old[at + 1 :]) == prod(new[at + 1 :])  # pyright: ignore
+        if not fits or not (old[at] == new[at] or (old[at] is None and new[at] == -1)):
+            return at
+    return max(min(len(old), len(new)) - 1, 0)
 
 
 def _fitted(old: list[int | None], new: list[int]) -> list[int | None]:

@@ -1,0 +1,118 @@
+"""The rules of `ragged.steps`: tangents go along the same steps, beside the states that there were before each. The
+transpose goes the other way with the cotangents of states alone; those of rows and of what the steps capture are made
+of all rows at once, as steps treat rows apart from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.ir import shapes
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import ValueMap
+from ragged_dialect.ops.steps import StepsOp
+from ragged_dialect.passes.differentiate.control import Pulled, captured_by, replayed, spread, tangents_inside
+from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
+from ragged_dialect.passes.differentiate.nests import erase_dead
+from ragged_dialect.passes.differentiate.tables import has_derivative, linearizes, transposes
+from ragged_dialect.passes.differentiate.values import zeros_like
+from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of
+from ragged_dialect.traits import has_unit
+from ragged_dialect.types import is_ragged
+
+
+@linearizes(StepsOp)
+def _steps(ctx: Tangents, op: StepsOp) -> list[ir.Value | None]:
+    elements, states = op.elements, op.states
+    moving = [k for k, x in enumerate(elements) if ctx.of(x) is not None]
+    floats = [k for k, x in enumerate(states) if has_derivative(x)]
+    outs = [k for k, x in enumerate(op.yielded) if has_derivative(x)]
+    tangents = [fitted(ctx.given(elements[k]), elements[k]) for k in moving]
+    starts = [ctx.of(states[k]) for k in floats]
+    inits = [zeros_like(states[k]) if t is None else t for k, t in zip(floats, starts, strict=True)]
+
+    def body(rows: list[ir.Value], carried: list[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
+        count = len(elements) + len(states)
+        known: ValueMap = dict(zip(op.block.arguments, rows[:count], strict=True))
+        ops, values = replayed(op.block, known)
+        of_rows = [rows[k] for k in (*moving, *(len(elements) + k for k in floats))]
+        scope = ctx.inside(dict(zip(of_rows, [*rows[count:], *carried], strict=True)))
+        ctx.likes.update(zip([*rows[count:], *carried], of_rows, strict=True))
+        made = tangents_inside(scope, ops, [values[k] for k in outs])
+        return made[: len(floats)], made[len(floats) :]
+
+    made = builders.steps([*elements, *op.before, *tangents], inits, body, has_unit(op, "reverse"))
+    erase_dead(made.block)
+    return spread(op.operation.results, list(made.operation.results))
+
+
+@transposes(StepsOp)
+def _transpose(back: Cotangents, op: StepsOp, given: Sequence[ir.Value | None]) -> None:
+    elements, states = op.elements, op.states
+    fixed = [k for k, x in enumerate(elements) if not back.is_linear(x)]
+    linear = [k for k, x in enumerate(elements) if back.is_linear(x)]
+    upstream = _Upstream(back, op, given)
+    likes = [back.like(x) for x in (*(elements[k] for k in linear), *states)]
+    places = [op.block.arguments[k] for k in (*linear, *range(len(elements), len(elements) + len(states)))]
+
+    def pulled(rows: Sequence[ir.Value], count: Mixed, cotangents: Sequence[ir.Value]) -> Pulled:
+        known: ValueMap = {op.block.arguments[k]: row for k, row in zip(fixed, rows, strict=True)}
+        pairs = [(place, _rows_like(count, x, place.type)) for place, x in zip(places, likes, strict=True)]
+        return Pulled(back, op.block, known, pairs, cotangents)
+
+    def body(rows: list[ir.Value], carried: list[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
+        own, more = rows[: len(fixed)], rows[len(fixed) :]
+        before, of_rows = upstream.split(more)
+        found = pulled(own, shapes.dim(carried[0], 0), [*carried, *of_rows])
+        after = [
+            x if term is None else arith.addf(x, term)
+            for x, term in zip(found.arguments[len(linear) :], before, strict=True)
+        ]
+        found.clean()
+        return after, []
+
+    whole = [elements[k] for k in fixed]
+    after: list[ir.Value] = []
+    if states:
+        made = builders.steps([*whole, *upstream.elements], upstream.ends, body, not has_unit(op, "reverse"))
+        erase_dead(made.block)  # cotangents of rows, and of what is captured
+        after = made.before
+        for x, cotangent in zip(states, made.end, strict=True):
+            back.add(x, cotangent)
+    captured = captured_by(back, op)
+    if not linear and not captured:
+        return
+    _, of_rows = upstream.split(upstream.elements)
+    cotangents = [storage_of(x) for x in (*after, *of_rows)]
+    found = pulled([storage_of(x) for x in whole], shapes.dim(cotangents[0], 0), cotangents)
+    for k, like, rows in zip(linear, likes, found.arguments, strict=False):
+        back.add(elements[k], reassembled(rows, like))
+    for value in captured:
+        back.add(value, found.of(value, back.like(value)))
+    found.clean()
+
+
+class _Upstream:
+    """The cotangents of results: of the states before steps where there are some, of all rows, and of the ends."""
+
+    def __init__(self, back: Cotangents, op: StepsOp, given: Sequence[ir.Value | None]) -> None:
+        count = len(op.states)
+        self._before, rows, ends = given[:count], given[count : len(op.yielded)], given[len(op.yielded) :]
+        likes = [back.like(r) for r in op.rows]
+        self._rows = [zeros_like(x) if c is None else c for c, x in zip(rows, likes, strict=True)]
+        inits = [back.like(x) for x in op.states]
+        self.ends = [zeros_like(x) if c is None else c for c, x in zip(ends, inits, strict=True)]
+        self.elements = [*(c for c in self._before if c is not None), *self._rows]
+
+    def split(self, rows: Sequence[ir.Value]) -> tuple[list[ir.Value | None], list[ir.Value]]:
+        """Of what stands for the elements that of states, None where there is none, and that of rows."""
+        left = iter(rows)
+        return [None if c is None else next(left) for c in self._before], list(left)
+
+
+def _rows_like(count: Mixed, x: ir.Value, type_: ir.Type) -> ir.Value:
+    """Rows of the type and the features of a ragged value or a state."""
+    assert isinstance(type_, ir.RankedTensorType)
+    features = [shapes.dim(x, dim) for dim in range(2 if is_ragged(x.type) else 1, len(x.type.shape))]
+    return shapes.cast(shapes.empty([count, *features], type_.element_type), type_)

@@ -1,0 +1,176 @@
+"""`ragged-decompose-steps`: functions of rows along components as loops over steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import inlined
+from ragged_dialect.ir.match import view_of
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ops.steps import StepsOp
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.differentiate.values import empty_like, empty_without
+from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
+from ragged_dialect.passes.rows import require_rows
+from ragged_dialect.traits import has_unit
+from ragged_dialect.types import shape_of
+
+
+@dataclass(frozen=True)
+class RaggedDecomposeSteps(RaggedPass):
+    """Replace `ragged.steps` by a loop over steps, each for all components that have one.
+
+    ```mlir
+    %before, %after = ragged.steps %x, %start ({ … }) : …
+    // becomes, with components from the longest to the shortest, and rows of one step beside each other
+    %loop:3 = scf.for %t = %c0 to %longest step %c1 iter_args(%states = %sorted, %b = %e0, %a = %e1) {
+      %row = tensor.extract_slice %packed[%first, 0] [%count, 8] [1, 1] …   // %count components are longer than %t
+      %state = tensor.extract_slice %states[0, 0] [%count, 8] [1, 1] …
+      …
+    }
+    ```
+
+    Rows are gathered before the loop, and back behind it. Results that nobody reads are not made.
+    """
+
+    name: ClassVar[str] = "ragged-decompose-steps"
+    anchor: ClassVar[str] = "any"
+
+    def run(self, op: ir.Operation) -> None:
+        """Replace the ops of a module."""
+        for found in find_ops(op, StepsOp.OPERATION_NAME):
+            block = view_of(found, StepsOp).block
+            require_rows(block, list(block.arguments))
+            with ir.InsertionPoint(found), found.location:
+                for result, made in zip(found.results, _decomposed(found), strict=True):
+                    if made is not None:
+                        result.replace_all_uses_with(made)
+            found.erase()
+
+
+class _Packing:
+    """Rows by their step: those of one step follow one another, from the longest component to the shortest."""
+
+    def __init__(self, x: ir.Value, reverse: bool) -> None:
+        self._like, self._reverse = x, reverse
+        self._lengths, self._offsets = builders.lengths(x, 1), builders.offsets(x, 1)
+        self.batch = shapes.dim(self._lengths, 0)
+        self.longest = builders.max_length(x, 1)
+        shorter = vectors.generate(self.batch, lambda b: build.sub(self.longest, shapes.load(self._lengths, b)))
+        groups = builders.group_by(shorter, build.value(build.add(self.longest, 1)))
+        self._order, ends = builders.values(groups), builders.offsets(groups, 1)
+        self._place = builders.values(builders.group_by(self._order, build.value(self.batch)))
+        self.firsts = vectors.running(
+            self.longest, lambda t: build.to_i64(shapes.load(ends, build.sub(self.longest, t)))
+        )
+
+    def _element(self, component: Mixed, step: Mixed) -> Mixed:
+        """The element that a component has at a step, or the step of an element."""
+        if not self._reverse:
+            return step
+        return build.sub(build.sub(shapes.load(self._lengths, component), 1), step)
+
+    def packed(self, x: ir.Value) -> ir.Value:
+        """The rows of a ragged value by steps."""
+        storage, features = storage_of(x), shapes.dims(storage_of(x))[1:]
+        layout = shape_of(without_gaps(x).type).layout
+        out = shapes.empty([vectors.last(self.firsts), *features], x.type.element_type)
+        like = builders.assemble([out, self.firsts], layout, (None, None, *shapes.static(features)))
+
+        def row(indices: list[ir.Value]) -> list[Mixed]:
+            component = shapes.load(self._order, indices[1])
+            element = self._element(component, indices[0])
+            return [build.add(shapes.load(self._offsets, component), element), *indices[2:]]
+
+        return builders.values(_gathered(storage, like, row))
+
+    def sorted(self, state: ir.Value) -> ir.Value:
+        """The rows of a dense value from the longest component to the shortest."""
+        return _gathered(state, empty_like(state), lambda at: [shapes.load(self._order, at[0]), *at[1:]])
+
+    def resorted(self, state: ir.Value) -> ir.Value:
+        """The rows of such a value in the order of the components."""
+        return _gathered(state, empty_like(state), lambda at: [shapes.load(self._place, at[0]), *at[1:]])
+
+    def unpacked(self, rows: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
+        """A ragged value of rows by steps."""
+        own = frozenset(range(2, len(self._like.type.shape)))
+        out = empty_without(self._like, own, type_.element_type, shapes.dims(rows)[1:])
+
+        def row(indices: list[ir.Value]) -> list[Mixed]:
+            step = self._element(indices[0], indices[1])
+            return [build.add(shapes.load(self.firsts, step), shapes.load(self._place, indices[0])), *indices[2:]]
+
+        return shapes.cast(_gathered(rows, out, row), type_)
+
+
+def _gathered(x: ir.Value, out: ir.Value, row: Callable[[list[ir.Value]], list[Mixed]]) -> ir.Value:
+    """For each element of a value one of a dense tensor."""
+    rank = len(out.type.shape)
+
+    def body(_: list[ir.Value]) -> list[ir.Value]:
+        return [tensor.extract(x, [build.value(at) for at in row([loop_index(k) for k in range(rank)])])]
+
+    return generic([], [out], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body).result
+
+
+def _decomposed(op: ir.Operation) -> list[ir.Value | None]:
+    """What takes the place of results, None for those that nobody reads."""
+    steps = view_of(op, StepsOp)
+    packing = _Packing(without_gaps(steps.elements[0]), has_unit(op, "reverse"))
+    elements = [packing.packed(x) for x in steps.elements]
+    states = [packing.sorted(x) for x in steps.states]
+    kept = [k for k, result in enumerate([*steps.before, *steps.rows]) if list(result.uses)]
+    sizes = _sizes(steps, elements, states)
+    total = vectors.last(packing.firsts)
+    outs = [shapes.empty([total, *sizes[k]], op.results[k].type.element_type) for k in kept]
+
+    def body(step: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+        first = shapes.load(packing.firsts, step)
+        count = build.sub(shapes.load(packing.firsts, build.add(step, 1)), first)
+        before = [_rows(x, 0, count) for x in carried[: len(states)]]
+        made = inlined(steps.block, [*(_rows(x, first, count) for x in elements), *before])
+        for x in made:
+            builders.assert_valid([build.value(shapes.dim(x, 0)), build.value(count)], "equal", op.name, 0)
+        per_step = [*before, *made[len(states) :]]
+        after = [_put(new, x, 0, count) for new, x in zip(made, carried[: len(states)], strict=False)]
+        return [
+            *after,
+            *(_put(per_step[k], x, first, count) for k, x in zip(kept, carried[len(states) :], strict=True)),
+        ]
+
+    made = flow.for_loop(packing.longest, [*states, *outs], body)
+    found: list[ir.Value | None] = [None] * len(op.results)
+    for k, x in zip(kept, made[len(states) :], strict=True):
+        found[k] = packing.unpacked(x, op.results[k].type)
+    ends = [packing.resorted(x) for x in made[: len(states)]]
+    return [*found[: len(found) - len(ends)], *ends]
+
+
+def _sizes(steps: StepsOp, elements: Sequence[ir.Value], states: Sequence[ir.Value]) -> list[list[Mixed]]:
+    """The extents of the rows of each result, of dynamic ones as the function makes them of no rows."""
+    types = [r.type for r in (*steps.before, *steps.rows)]
+    found = [[size if size >= 0 else None for size in type_.shape[2:]] for type_ in types]
+    if all(None not in sizes for sizes in found):
+        return found
+    none = build.value(0)
+    before = [_rows(x, 0, none) for x in states]
+    made = inlined(steps.block, [*(_rows(x, 0, none) for x in elements), *before])
+    return [shapes.dims(x)[1:] for x in (*before, *made[len(states) :])]
+
+
+def _rows(x: ir.Value, first: Mixed, count: Mixed) -> ir.Value:
+    sizes = shapes.dims(x)[1:]
+    return shapes.extract_slice(x, [first, *(0 for _ in sizes)], [count, *sizes], [True] * (1 + len(sizes)))
+
+
+def _put(rows: ir.Value, into: ir.Value, first: Mixed, count: Mixed) -> ir.Value:
+    sizes = shapes.dims(rows)[1:]
+    return shapes.insert_slice(rows, into, [first, *(0 for _ in sizes)], [count, *sizes])

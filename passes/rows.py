@@ -1,0 +1,185 @@
+"""Whether ops treat rows apart from each other: what they make of rows has a dim of rows again, and nothing else of it
+tells one row from another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.locations import name_of
+from ragged_dialect.ir import shapes
+from ragged_dialect.ir.match import constant_int, made_by
+from ragged_dialect.ir.walk import captures, makers
+from ragged_dialect.iteration import analyze, expr_uses, is_compute
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.traits import int_attr
+from ragged_dialect.types import is_tensor
+
+
+class Rows:
+    """The dim of rows of values that have such, and the indices that are the number of rows."""
+
+    def __init__(self, rows: Iterable[ir.Value]) -> None:
+        self._dims = dict.fromkeys(rows, 0)
+        self._counts = set[ir.Value]()
+        self._numbers = set[ir.Value]()  # that are computed of these
+
+    def dim(self, x: ir.Value) -> int | None:
+        """The dim of rows of a value, None for one that has none."""
+        return self._dims.get(x)
+
+    def visit(self, op: ir.Operation) -> None:
+        """Find what an op makes of rows. PassFailure for one that does not treat them apart."""
+        read = captures([op]) if len(op.regions) else list(op.operands)
+        if not any(x in self._dims or x in self._counts or x in self._numbers for x in read):
+            return
+        if op.name in _CHECKS:
+            return
+        if is_compute(op):
+            return self._compute(op)
+        if not any(x in self._dims for x in read) and op.name.startswith("arith."):
+            return self._numbers.update(op.results)
+        rule = _RULES.get(op.name)
+        if rule is None or any(x in self._numbers for x in read):
+            raise self._refusal(op)
+        return rule(self, op)
+
+    def _refusal(self, op: ir.Operation) -> PassFailure:
+        name = name_of(op.location)
+        named = f"'{op.name}'" if name is None else f"{name} ('{op.name}')"
+        return PassFailure(op, f"expected steps that treat rows apart from each other, got {named}")
+
+    def _require(self, op: ir.Operation, holds: bool) -> None:
+        if not holds:
+            raise self._refusal(op)
+
+    def _common(self, op: ir.Operation, operands: Iterable[ir.Value]) -> int:
+        """The one dim that all of some operands have rows in."""
+        dims = {self._dims.get(x) for x in operands}
+        self._require(op, len(dims) == 1 and None not in dims)
+        return next(d for d in dims if d is not None)
+
+    # Loops -----------------------------------------------------------------------------------------
+
+    def _compute(self, op: ir.Operation) -> None:
+        found = analyze(op)
+        self._require(op, not any(x in self._counts or x in self._numbers for x in op.operands))
+        operands = [x for x in op.operands if op.name.startswith("linalg.") or is_tensor(x.type)]
+        read = list(zip(operands, found.accesses, strict=False))  # of elementwise ops the result is there too
+        loops = {access.loops[self._dims[x]] for x, access in read if x in self._dims}
+        self._require(op, len(loops) == 1 and None not in loops)
+        loop = next(n for n in loops if n is not None)
+        along = op.attributes["dimension"].value if op.name == "linalg.softmax" else None
+        self._require(op, found.kinds[loop] == "parallel" and along != loop)
+        for x, access in read:
+            places = [dim for dim, expr in enumerate(access.exprs) if expr_uses(expr, loop)]
+            self._require(op, places == [self._dims[x]] if x in self._dims else not places)
+        self._body(op, loop)
+        for result, out in zip(op.results, found.outs, strict=True):
+            self._dims[result] = out.loops.index(loop)
+
+    def _body(self, op: ir.Operation, loop: int) -> None:
+        """Rows are read by the index of the loop over them, which nothing else reads."""
+        for region in op.regions:
+            for inner in (inner.operation for block in region.blocks for inner in block.operations):
+                self._require(op, not any(x in self._counts or x in self._numbers for x in inner.operands))
+                x = inner.operands[0] if inner.name == "tensor.extract" else None
+                at = None if x is None else self._dims.get(x)
+                for place, operand in enumerate(inner.operands):
+                    is_row = at is not None and place == 1 + at
+                    self._require(op, _is_index(operand, loop) == is_row)
+                    self._require(op, operand not in self._dims or (x == operand and place == 0))
+
+    # Other ops -------------------------------------------------------------------------------------
+
+    def dim_of(self, op: ir.Operation) -> None:
+        if constant_int(op.operands[1]) == self._dims[op.operands[0]]:
+            self._counts.update(op.results)
+
+    def empty(self, op: ir.Operation) -> None:
+        """Uninitialised rows."""
+        sizes = iter(op.operands)
+        places = [d for d, size in enumerate(op.results[0].type.shape) if size < 0 and next(sizes) in self._counts]
+        self._require(op, len(places) == 1)
+        self._dims[op.results[0]] = places[0]
+
+    def same(self, op: ir.Operation) -> None:
+        """What leaves dims as they are."""
+        self._dims[op.results[0]] = self._common(op, op.operands[:1])
+
+    def along(self, op: ir.Operation) -> None:
+        """What works along another dim."""
+        operands = [x for x in op.operands if is_tensor(x.type)]
+        at, dim = self._common(op, operands), int_attr(op, "dim")
+        self._require(op, at != dim)
+        self._dims[op.results[0]] = at - (op.name == "ragged.select" and dim < at)
+
+    def extract_slice(self, op: ir.Operation) -> None:
+        """Parts of all rows."""
+        at = self._common(op, op.operands[:1])
+        self._require(op, self._is_whole(op, at))
+        sizes, wanted = shapes.mixed(op, "sizes"), list(op.results[0].type.shape)
+        dropped = len(sizes) - len(wanted)
+        before = [size for size in sizes[:at] if size == 1]
+        self._require(op, not dropped or len(before) in (0, sum(size == 1 for size in sizes)))
+        self._dims[op.results[0]] = at - (min(dropped, len(before)) if dropped else 0)
+
+    def insert_slice(self, op: ir.Operation) -> None:
+        """Parts of all rows, in others."""
+        at = self._common(op, op.operands[:2])
+        self._require(op, self._is_whole(op, at) and op.operands[0].type.rank == op.operands[1].type.rank)
+        self._dims[op.results[0]] = at
+
+    def _is_whole(self, op: ir.Operation, at: int) -> bool:
+        size = shapes.mixed(op, "sizes")[at]
+        return (
+            shapes.mixed(op, "offsets")[at] == 0
+            and shapes.mixed(op, "strides")[at] == 1
+            and isinstance(size, ir.Value)
+            and size in self._counts
+        )
+
+    def reshape(self, op: ir.Operation) -> None:
+        """Dims of rows stay alone, but for dims of extent 1."""
+        at, is_expanded = self._common(op, op.operands[:1]), op.name == "tensor.expand_shape"
+        groups = [[number.value for number in group] for group in op.attributes["reassociation"]]
+        longer = (op.results if is_expanded else op.operands)[0].type.shape
+        place = at if is_expanded else next(k for k, group in enumerate(groups) if at in group)
+        rows = [dim for dim in groups[place] if longer[dim] != 1]
+        self._require(op, len(rows) == 1 and longer[rows[0]] < 0)
+        self._dims[op.results[0]] = rows[0] if is_expanded else place
+
+    def yielded(self, op: ir.Operation) -> None:
+        """The end of a function of rows."""
+        if any(self._dims.get(x) != 0 for x in op.operands):
+            raise PassFailure(op, "expected steps that yield rows, got values that have none")
+
+
+def _is_index(x: ir.Value, loop: int) -> bool:
+    op = made_by(x, "linalg.index")
+    return op is not None and op.attributes["dim"].value == loop
+
+
+_CHECKS = frozenset({"ragged.assert_valid", "ragged.assert_conform", "cf.assert"})
+
+_RULES: dict[str, Callable[[Rows, ir.Operation], None]] = {
+    "tensor.dim": Rows.dim_of,
+    "tensor.empty": Rows.empty,
+    **dict.fromkeys(("tensor.cast", "ragged.guard"), Rows.same),
+    **dict.fromkeys(
+        ("ragged.select", "ragged.slice", "ragged.concat", "ragged.scan", "ragged.recurrence"), Rows.along
+    ),
+    "tensor.extract_slice": Rows.extract_slice,
+    "tensor.insert_slice": Rows.insert_slice,
+    **dict.fromkeys(("tensor.collapse_shape", "tensor.expand_shape"), Rows.reshape),
+    "ragged.yield": Rows.yielded,
+}
+
+
+def require_rows(block: ir.Block, rows: Sequence[ir.Value]) -> None:
+    """PassFailure for ops of a block that do not treat rows apart from each other; those that nothing reads do not
+    matter."""
+    known, ops = Rows(rows), [op.operation for op in block.operations]
+    end = ops.pop()
+    for op in (*makers(end.operands, ops), end):
+        known.visit(op)

@@ -1,0 +1,214 @@
+"""Functions of users that go along components, step by step, with states: they become the region of one op.
+
+A function is traced with rows that stand for those of a step. What it makes of these moves into the op; what it makes
+of anything else is computed once, before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
+from ragged_dialect.arrays.ops.elementwise import astype, resolve, where
+from ragged_dialect.arrays.tracing.agreement import batch_extent
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64
+from ragged_dialect.arrays.tracing.function import as_tensor
+from ragged_dialect.arrays.tracing.jit import JitFunction
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace, traced
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import ArgumentError, LayoutError, TraceError
+from ragged_dialect.ir import shapes
+from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.ops.steps import row_type
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.rows import require_rows
+
+Nested: TypeAlias = Any
+"""Tuples, lists and dicts, in one another, of arrays, numbers or tracers."""
+
+Step = Callable[[Nested, Nested], "tuple[Nested, Nested]"]
+"""Makes the next carry, and rows that are results, of a carry and rows of elements."""
+
+
+def scan(function: Step, init: Nested, xs: Nested, *, reverse: bool = False) -> tuple[Nested, Nested]:
+    """`carry, y = function(carry, x)` for the elements along dim 1 of each component, one after the other, from the
+    last one on with `reverse`; the carry of each component in the end, and the results y as ragged arrays with the
+    lengths of `xs`. That is `jax.lax.scan` of each component: recurrent networks, filters, dynamic programs.
+
+    `xs` are ragged arrays of one structure, [B, L, ...], alone or in tuples, lists and dicts; `init` are arrays of
+    [B, ...] or numbers, in the dtype that NumPy gives them beside the elements. The function works on all components
+    that have an element there at once: `x` is [n, ...] and the carry [n, ...], with one row for each, in an order of
+    its own, so that `carry @ w` is a product. It treats rows apart from each other, gives a carry of the same dtypes
+    and shapes, and rows y, or None. An empty component's carry is `init`. There are gradients by all that is read;
+    they read the carries, which are kept. Calls outside of `rg.jit` compile it once for a function: define it outside
+    of loops, and pass arrays that change in `init`.
+
+    ```python
+    def step(h, x):
+        h = np.tanh(x + h @ w)
+        return h, h
+
+    last, states = rg.scan(step, np.zeros((len(x), 16), np.float32), x)
+    ```
+
+    ArgumentError for a function that is none of such, or gives another carry; LayoutError for elements of other
+    layouts; RuntimeCheckError for lengths and extents that differ."""
+    if not callable(function):
+        raise ArgumentError(f"scan: expected a function, got {type(function).__name__}")
+    trace = traced()
+    if trace is None:
+        return _compiled(Static.of_function("scan", function), bool(reverse))(init, xs)
+    before, trace.op = trace.op, "scan"
+    try:
+        return _Steps(trace, init, xs).made(function, bool(reverse))
+    finally:
+        trace.op = before
+
+
+@lru_cache(maxsize=256)
+def _compiled(function: Static, reverse: bool) -> JitFunction:
+    """A program for a function."""
+    step: Step = function.value  # pyright: ignore[reportAssignmentType]
+
+    def program(init: Nested, xs: Nested) -> tuple[Nested, Nested]:
+        return scan(step, init, xs, reverse=reverse)
+
+    program.__name__ = "scan"
+    return JitFunction(program, (), None, None)
+
+
+class _Steps:
+    """Elements and states, and what stands for rows of theirs."""
+
+    def __init__(self, trace: Trace, init: Nested, xs: Nested) -> None:
+        self._trace = trace
+        elements, self._tree = flatten(xs)
+        if not elements:
+            raise ArgumentError("scan: expected arrays as xs, got none")
+        self._elements = [self._element(as_tensor(trace, x)) for x in elements]
+        first = self._elements[0]
+        assert isinstance(first.axes[0], NestedAxis)
+        self._axis = first.axes[0]
+        for x in self._elements[1:]:
+            assert isinstance(x.axes[0], NestedAxis)
+            trace.conform(self._axis, x.axes[0])
+        states, self._state_tree = flatten(init)
+        self._states = [self._state(as_tensor(trace, x), first) for x in states]
+        self._block = ir.InsertionPoint.current.block
+        self._before = len(list(self._block.operations))
+        self._given = [self._rows(x) for x in (*self._elements, *self._states)]
+
+    def _element(self, x: Tensor) -> Tensor:
+        x = contiguous(x)
+        if x.layout.axes[0] != "dr" or set(x.layout.axes[1:]) - {"d"}:
+            raise LayoutError(f'scan: expected xs of layout "dr" or "dr|d", got "{x.layout}"')
+        return x
+
+    def _state(self, x: Tensor, first: Tensor) -> Tensor:
+        if not x.axes:
+            lengths = builders.lengths(first.value, 1)
+            batch = Tensor(self._trace, lengths, INT64, (batch_axis(self._axis, 0),))
+            dtype = resolve("add", [x, first])[1][0] if x.weak else x.dtype
+            return where(self._trace.constant(True, BOOL), astype(x, dtype=dtype), astype(batch, dtype=dtype))
+        if not x.is_dense:
+            raise LayoutError(f'scan: expected a dense init, got layout "{x.layout}"')
+        batch_extent((x, 0), (first, 0), 0)
+        return x
+
+    def _rows(self, x: Tensor) -> Tensor:
+        """What stands for rows of elements or of a state."""
+        made = ir.Operation.create(
+            "builtin.unrealized_conversion_cast", results=[row_type(x.value.type)], operands=[x.value]
+        )
+        return Tensor(self._trace, made.result, x.dtype, (PlainAxis(None), *x.axes[1:]))
+
+    def made(self, function: Step, reverse: bool) -> tuple[Nested, Nested]:
+        """The carry in the end, and the results."""
+        after, rows, tree = self._called(function)
+        ops, trace = self._reached(), self._trace
+
+        def body(elements: list[ir.Value], states: list[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
+            here = ir.InsertionPoint.current.block
+            of = dict(zip((x.value for x in self._given), (*elements, *states), strict=True))
+            for stand_in, row in of.items():
+                stand_in.replace_all_uses_with(row)
+            for op in ops:
+                here.append(op)
+            return [of.get(x.value, x.value) for x in after], [of.get(x.value, x.value) for x in rows]
+
+        op = builders.steps([x.value for x in self._elements], [x.value for x in self._states], body, reverse)
+        try:
+            require_rows(op.block, list(op.block.arguments))
+        except PassFailure as failure:
+            raise ArgumentError(f"scan: {failure}") from None
+        for stand_in in self._given:
+            stand_in.value.owner.erase()
+        trace.ending.append(lambda: self._check_kept(op.operation, ops))
+        ends = [Tensor(trace, v, x.dtype, x.axes) for v, x in zip(op.end, self._states, strict=True)]
+        found = [Tensor(trace, v, x.dtype, (self._axis, *x.axes[1:])) for v, x in zip(op.rows, rows, strict=True)]
+        return unflatten(self._state_tree, ends), unflatten(tree, found)
+
+    def _called(self, function: Step) -> tuple[list[Tensor], list[Tensor], Tree]:
+        """The next states and the rows that a function makes."""
+        trace, count = self._trace, len(self._elements)
+        elements, states = self._given[:count], self._given[count:]
+        before, trace.inside_operation = trace.inside_operation, False
+        try:
+            found = function(unflatten(self._state_tree, states), unflatten(self._tree, elements))
+        finally:
+            trace.inside_operation = before
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise ArgumentError(f"scan: expected a carry and rows from the function, got {type(found).__name__}")
+        after, tree = flatten(found[0])
+        if tree != self._state_tree:
+            raise ArgumentError("scan: expected a carry of the containers of init from the function, got others")
+        names = [f"carry{place}" for place in leaf_places(tree)]
+        after = [self._next(as_tensor(trace, x), old, name) for x, old, name in zip(after, states, names, strict=True)]
+        rows, tree = flatten(found[1])
+        names = [f"y{place}" for place in leaf_places(tree)]
+        return after, [self._row(as_tensor(trace, x), name) for x, name in zip(rows, names, strict=True)], tree
+
+    def _next(self, x: Tensor, old: Tensor, name: str) -> Tensor:
+        """A state as the one before it."""
+        if not x.axes:
+            x = where(self._trace.constant(True, BOOL), x, old)
+            x = astype(x, dtype=old.dtype) if x.dtype != old.dtype and x.weak else x
+        if x.dtype != old.dtype or x.ndim != old.ndim or not x.is_dense:
+            raise ArgumentError(f"scan: expected a {name} as in init, {old.described}, got {x.described}")
+        if any(a is not None and b is not None and a != b for a, b in zip(x.shape, old.shape, strict=True)):
+            raise ArgumentError(f"scan: expected a {name} of shape {_text(old)}, got {_text(x)}")
+        return Tensor(self._trace, shapes.cast(x.value, old.value.type), x.dtype, old.axes)
+
+    def _row(self, x: Tensor, name: str) -> Tensor:
+        """Rows that are results; of a number one for each."""
+        if not x.axes:
+            first = self._given[0]
+            x = where(self._trace.constant(True, BOOL), x, first)
+        if not x.is_dense or x.shape[0] is not None:
+            raise ArgumentError(f"scan: expected rows as {name}, got {x.described}")
+        return x
+
+    def _reached(self) -> list[ir.Operation]:
+        """The ops that are made of rows, in order."""
+        known, found = {x.value for x in self._given}, list[ir.Operation]()
+        for op in [op.operation for op in self._block.operations][self._before + len(self._given) :]:
+            if any(x in known for x in captures([op])):
+                known.update(op.results)
+                found.append(op)
+        return found
+
+    def _check_kept(self, steps: ir.Operation, ops: Sequence[ir.Operation]) -> None:
+        """TraceError where somebody has kept some of what is made of rows."""
+        inside = {inner for inner in ops_in(steps)}
+        if any(use.owner.operation not in inside for op in ops for x in op.results for use in x.uses):
+            raise TraceError("scan: expected what is made of rows in the function, got it outside of that")
+
+
+def _text(x: Tensor) -> str:
+    return f"({', '.join('n' if not k else str(e or '?') for k, e in enumerate(x.shape))})"
