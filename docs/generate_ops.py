@@ -26,7 +26,7 @@ from ragged_dialect.ops.documentation import docstring, signature  # noqa: E402
 from ragged_dialect.passes.pipeline import parse_pipeline  # noqa: E402
 from ragged_dialect.passes.running import run_pipeline  # noqa: E402
 
-_FAMILIES = ("structure", "access", "making", "grouping", "exchange", "attention", "checks")
+_FAMILIES = ("structure", "access", "making", "grouping", "exchange", "attention", "steps", "regions", "checks")
 _LOWERED = "ragged-infer-layouts,convert-ragged-to-scf,canonicalize,cse"
 
 

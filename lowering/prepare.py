@@ -19,8 +19,8 @@ from ragged_dialect.lowering.expand_ragged_scans import expand_scans
 from ragged_dialect.lowering.standing import standing_for
 from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
 from ragged_dialect.ops import OPS
-from ragged_dialect.ops.regions import YieldOp
 from ragged_dialect.ops.making import RecurrenceOp, ScanOp
+from ragged_dialect.ops.regions import YieldOp
 from ragged_dialect.passes.base import PassFailure, faults_at
 from ragged_dialect.passes.ragged_decompose_attention import MEANINGS, settled
 from ragged_dialect.types import is_tensor

@@ -157,9 +157,8 @@ def _decomposed(op: ir.Operation) -> list[ir.Value | None]:
 def _sizes(steps: StepsOp, elements: Sequence[ir.Value], states: Sequence[ir.Value]) -> list[list[Mixed]]:
     """The extents of the rows of each result, of dynamic ones as the function makes them of no rows."""
     types = [r.type for r in (*steps.before, *steps.rows)]
-    found = [[size if size >= 0 else None for size in type_.shape[2:]] for type_ in types]
-    if all(None not in sizes for sizes in found):
-        return found
+    if all(size >= 0 for type_ in types for size in type_.shape[2:]):
+        return [list(type_.shape[2:]) for type_ in types]
     none = build.value(0)
     before = [_rows(x, 0, none) for x in states]
     made = inlined(steps.block, [*(_rows(x, 0, none) for x in elements), *before])

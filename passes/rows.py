@@ -149,11 +149,6 @@ class Rows:
         self._require(op, len(rows) == 1 and longer[rows[0]] < 0)
         self._dims[op.results[0]] = rows[0] if is_expanded else place
 
-    def yielded(self, op: ir.Operation) -> None:
-        """The end of a function of rows."""
-        if any(self._dims.get(x) != 0 for x in op.operands):
-            raise PassFailure(op, "expected steps that yield rows, got values that have none")
-
 
 def _is_index(x: ir.Value, loop: int) -> bool:
     op = made_by(x, "linalg.index")
@@ -166,13 +161,10 @@ _RULES: dict[str, Callable[[Rows, ir.Operation], None]] = {
     "tensor.dim": Rows.dim_of,
     "tensor.empty": Rows.empty,
     **dict.fromkeys(("tensor.cast", "ragged.guard"), Rows.same),
-    **dict.fromkeys(
-        ("ragged.select", "ragged.slice", "ragged.concat", "ragged.scan", "ragged.recurrence"), Rows.along
-    ),
+    **dict.fromkeys(("ragged.select", "ragged.slice", "ragged.concat", "ragged.scan", "ragged.recurrence"), Rows.along),
     "tensor.extract_slice": Rows.extract_slice,
     "tensor.insert_slice": Rows.insert_slice,
     **dict.fromkeys(("tensor.collapse_shape", "tensor.expand_shape"), Rows.reshape),
-    "ragged.yield": Rows.yielded,
 }
 
 
@@ -181,5 +173,7 @@ def require_rows(block: ir.Block, rows: Sequence[ir.Value]) -> None:
     matter."""
     known, ops = Rows(rows), [op.operation for op in block.operations]
     end = ops.pop()
-    for op in (*makers(end.operands, ops), end):
+    for op in makers(end.operands, ops):
         known.visit(op)
+    if any(known.dim(x) != 0 for x in end.operands):
+        raise PassFailure(end, "expected steps that yield rows, got values that have none")

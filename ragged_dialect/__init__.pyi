@@ -61,7 +61,6 @@ from ragged_dialect.arrays.ops.normalise import rms_norm as rms_norm
 from ragged_dialect.arrays.ops.normalise import softmax as softmax
 from ragged_dialect.arrays.ops.scan import cumsum as cumsum
 from ragged_dialect.arrays.ops.scan import linear_recurrence as linear_recurrence
-from ragged_dialect.arrays.ops.steps import scan as scan
 from ragged_dialect.arrays.ops.sorting.quantile import median as median
 from ragged_dialect.arrays.ops.sorting.quantile import quantile as quantile
 from ragged_dialect.arrays.ops.sorting.search import searchsorted as searchsorted
@@ -69,6 +68,7 @@ from ragged_dialect.arrays.ops.sorting.sort import argsort as argsort
 from ragged_dialect.arrays.ops.sorting.sort import sort as sort
 from ragged_dialect.arrays.ops.sorting.topk import top_k as top_k
 from ragged_dialect.arrays.ops.sorting.unique import unique as unique
+from ragged_dialect.arrays.ops.steps import scan as scan
 from ragged_dialect.arrays.tracing.gradients import grad as grad
 from ragged_dialect.arrays.tracing.gradients import jvp as jvp
 from ragged_dialect.arrays.tracing.gradients import value_and_grad as value_and_grad

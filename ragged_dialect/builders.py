@@ -306,7 +306,7 @@ def steps(elements: Sequence[ir.Value], states: Sequence[ir.Value], body: Step, 
     made = create("ragged.steps", [], [*elements, *states], {"reverse": reverse})
     block = made.regions[0].blocks.append(*(row_type(x.type) for x in (*elements, *states)))
     with ir.InsertionPoint(block):
-        rows = list(block.arguments)
+        rows: list[ir.Value] = [*block.arguments]
         after, more = body(rows[: len(elements)], rows[len(elements) :])
         create("ragged.yield", [], [*after, *more], {})
     types = result_types(elements[0].type, [x.type for x in states], [x.type for x in (*after, *more)])

@@ -2,7 +2,7 @@
 
 // It is a part of attention.
 func.func @alone(%x: f32) {
-  // expected-error@+1 {{'ragged.yield' op expected to be in an op of attention, got 'func.func'}}
+  // expected-error@+1 {{'ragged.yield' op expected to be in an op with a region, got 'func.func'}}
   ragged.yield %x : (f32) -> ()
 }
 

@@ -43,7 +43,6 @@ def _steps(ctx: Tangents, op: StepsOp) -> list[ir.Value | None]:
         return made[: len(floats)], made[len(floats) :]
 
     made = builders.steps([*elements, *op.before, *tangents], inits, body, has_unit(op, "reverse"))
-    erase_dead(made.block)
     return spread(op.operation.results, list(made.operation.results))
 
 

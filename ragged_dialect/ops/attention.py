@@ -1,8 +1,8 @@
 """Attention within components, as one op: masks, skipped keys and statistics could not be found again in loop nests."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q

@@ -14,6 +14,9 @@ from ragged_dialect.traits import check_result, has_unit, int_attr, string_attr,
 
 Operand = ext.Operand
 Result = ext.Result
+Operands = Sequence[ext.Operand[Any]]
+Results = Sequence[ext.Result[Any]]
+"""Groups of operands, and of results, of any type."""
 Region = ir.Region
 Tensor = ir.RankedTensorType
 Index = ir.IndexType
@@ -173,15 +176,15 @@ class MixedOp(RaggedOp):
     `operandSegmentSizes` is filled in by the builders and by the text form (`segments`).
     """
 
-    g0: Sequence[Operand[Any]]
-    g1: Sequence[Operand[Any]]
-    g2: Sequence[Operand[Any]]
-    g3: Sequence[Operand[Any]]
-    g4: Sequence[Operand[Any]]
-    g5: Sequence[Operand[Any]]
-    g6: Sequence[Operand[Any]]
-    g7: Sequence[Operand[Any]]
-    g8: Sequence[Operand[Any]]
-    g9: Sequence[Operand[Any]]
-    g10: Sequence[Operand[Any]]
-    g11: Sequence[Operand[Any]]
+    g0: Operands
+    g1: Operands
+    g2: Operands
+    g3: Operands
+    g4: Operands
+    g5: Operands
+    g6: Operands
+    g7: Operands
+    g8: Operands
+    g9: Operands
+    g10: Operands
+    g11: Operands

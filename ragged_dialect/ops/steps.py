@@ -2,13 +2,12 @@
 that a loop would have to store."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
-from ragged_dialect.ops.base import Divides, MixedOp, Pure, Region, Result
+from ragged_dialect.ops.base import Divides, MixedOp, Pure, Region, Results
 from ragged_dialect.ops.regions import ended, listed
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_type, has_unit, tensor_shape
@@ -31,7 +30,7 @@ def per_step(like: ir.RankedTensorType, rows: ir.Type) -> ir.RankedTensorType:
 
 
 def result_types(
-    like: ir.RankedTensorType, states: Sequence[ir.Type], yielded: Sequence[ir.Type]
+    like: ir.RankedTensorType, states: Sequence[ir.RankedTensorType], yielded: Sequence[ir.Type]
 ) -> list[ir.RankedTensorType]:
     """The types of results: what is there per step, with the structure of a ragged operand, and the states in the
     end. LayoutError."""
@@ -58,18 +57,18 @@ class StepsOp(MixedOp, name="steps", traits=[Pure]):
     ```
     """
 
-    r0: Sequence[Result[Any]]
-    r1: Sequence[Result[Any]]
-    r2: Sequence[Result[Any]]
-    r3: Sequence[Result[Any]]
-    r4: Sequence[Result[Any]]
-    r5: Sequence[Result[Any]]
-    r6: Sequence[Result[Any]]
-    r7: Sequence[Result[Any]]
-    r8: Sequence[Result[Any]]
-    r9: Sequence[Result[Any]]
-    r10: Sequence[Result[Any]]
-    r11: Sequence[Result[Any]]
+    r0: Results
+    r1: Results
+    r2: Results
+    r3: Results
+    r4: Results
+    r5: Results
+    r6: Results
+    r7: Results
+    r8: Results
+    r9: Results
+    r10: Results
+    r11: Results
     body: Region
     optional = ("reverse",)
     reduces = True
@@ -107,7 +106,7 @@ class StepsOp(MixedOp, name="steps", traits=[Pure]):
     @property
     def yielded(self) -> list[ir.Value]:
         """The next states, and the rows that are results."""
-        return list(ended(self.block, "steps")[-1].operands)
+        return list(ended(self.block, "a function of steps")[-1].operands)
 
     def verify_invariants(self) -> None:
         shapes = [tensor_shape(x) for x in self.operation.operands]
@@ -120,10 +119,9 @@ class StepsOp(MixedOp, name="steps", traits=[Pure]):
                 raise LayoutError(f'expected ragged operands of layout "dr" or "dr|d", got "{shape.layout}"')
         for shape in dense:
             if not shape.layout.is_dense or not shape.rank:
-                raise LayoutError(
-                    f'expected ragged operands, and then dense states of rank 1 or more, got "{shape.layout}"'
-                )
-        batch = {shape.shape[0] for shape in shapes} - {None}
+                wanted = "expected ragged operands, and then dense states of rank 1 or more"
+                raise LayoutError(f'{wanted}, got layout "{shape.layout}"')
+        batch = {extent for shape in shapes if (extent := shape.shape[0]) is not None}
         if len(batch) > 1:
             raise LayoutError(f"expected operands of one batch extent, got {' and '.join(map(str, sorted(batch)))}")
         self._verify_body([row_type(x.type) for x in self.operation.operands], len(ragged), len(dense))

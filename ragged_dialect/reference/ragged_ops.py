@@ -18,8 +18,8 @@ from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.ops.steps import StepsOp
 from ragged_dialect.reference import attention, exchange, making, structure
 from ragged_dialect.reference.conformity import require_pairs
-from ragged_dialect.reference.steps import steps
 from ragged_dialect.reference.program import Env, Operand, Program, Run, Values, handler, pure, result_dtype
+from ragged_dialect.reference.steps import steps
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.traits import has_unit, int_attr, optional_int, string_attr

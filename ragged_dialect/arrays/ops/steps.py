@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import astype, resolve, where
 from ragged_dialect.arrays.tracing.agreement import batch_extent
@@ -22,21 +22,20 @@ from ragged_dialect.arrays.tracing.jit import JitFunction
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, traced
 from ragged_dialect.arrays.tracing.wrap import contiguous
-from ragged_dialect.errors import ArgumentError, LayoutError, TraceError
+from ragged_dialect.errors import ArgumentError, LayoutError, TraceError, kind_of
 from ragged_dialect.ir import shapes
+from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.narrowing import is_tuple
 from ragged_dialect.ops.steps import row_type
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.rows import require_rows
 
-Nested: TypeAlias = Any
-"""Tuples, lists and dicts, in one another, of arrays, numbers or tracers."""
-
-Step = Callable[[Nested, Nested], "tuple[Nested, Nested]"]
+Step = Callable[[ArrayLike, ArrayLike], "tuple[ArrayLike, ArrayLike]"]
 """Makes the next carry, and rows that are results, of a carry and rows of elements."""
 
 
-def scan(function: Step, init: Nested, xs: Nested, *, reverse: bool = False) -> tuple[Nested, Nested]:
+def scan(function: Step, init: ArrayLike, xs: ArrayLike, *, reverse: bool = False) -> tuple[ArrayLike, ArrayLike]:
     """`carry, y = function(carry, x)` for the elements along dim 1 of each component, one after the other, from the
     last one on with `reverse`; the carry of each component in the end, and the results y as ragged arrays with the
     lengths of `xs`. That is `jax.lax.scan` of each component: recurrent networks, filters, dynamic programs.
@@ -76,7 +75,7 @@ def _compiled(function: Static, reverse: bool) -> JitFunction:
     """A program for a function."""
     step: Step = function.value  # pyright: ignore[reportAssignmentType]
 
-    def program(init: Nested, xs: Nested) -> tuple[Nested, Nested]:
+    def program(init: ArrayLike, xs: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
         return scan(step, init, xs, reverse=reverse)
 
     program.__name__ = "scan"
@@ -86,7 +85,7 @@ def _compiled(function: Static, reverse: bool) -> JitFunction:
 class _Steps:
     """Elements and states, and what stands for rows of theirs."""
 
-    def __init__(self, trace: Trace, init: Nested, xs: Nested) -> None:
+    def __init__(self, trace: Trace, init: ArrayLike, xs: ArrayLike) -> None:
         self._trace = trace
         elements, self._tree = flatten(xs)
         if not elements:
@@ -128,7 +127,7 @@ class _Steps:
         )
         return Tensor(self._trace, made.result, x.dtype, (PlainAxis(None), *x.axes[1:]))
 
-    def made(self, function: Step, reverse: bool) -> tuple[Nested, Nested]:
+    def made(self, function: Step, reverse: bool) -> tuple[ArrayLike, ArrayLike]:
         """The carry in the end, and the results."""
         after, rows, tree = self._called(function)
         ops, trace = self._reached(), self._trace
@@ -148,7 +147,7 @@ class _Steps:
         except PassFailure as failure:
             raise ArgumentError(f"scan: {failure}") from None
         for stand_in in self._given:
-            stand_in.value.owner.erase()
+            definer(stand_in.value).erase()
         trace.ending.append(lambda: self._check_kept(op.operation, ops))
         ends = [Tensor(trace, v, x.dtype, x.axes) for v, x in zip(op.end, self._states, strict=True)]
         found = [Tensor(trace, v, x.dtype, (self._axis, *x.axes[1:])) for v, x in zip(op.rows, rows, strict=True)]
@@ -160,11 +159,11 @@ class _Steps:
         elements, states = self._given[:count], self._given[count:]
         before, trace.inside_operation = trace.inside_operation, False
         try:
-            found = function(unflatten(self._state_tree, states), unflatten(self._tree, elements))
+            found: object = function(unflatten(self._state_tree, states), unflatten(self._tree, elements))
         finally:
             trace.inside_operation = before
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise ArgumentError(f"scan: expected a carry and rows from the function, got {type(found).__name__}")
+        if not is_tuple(found) or len(found) != 2:
+            raise ArgumentError(f"scan: expected a carry and rows from the function, got {kind_of(found)}")
         after, tree = flatten(found[0])
         if tree != self._state_tree:
             raise ArgumentError("scan: expected a carry of the containers of init from the function, got others")

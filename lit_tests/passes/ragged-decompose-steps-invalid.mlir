@@ -1,0 +1,63 @@
+// RUN: ragged-opt %s --ragged-decompose-steps --split-input-file --verify-diagnostics
+
+// Rows are those of any components that have a step: what depends on others has no meaning.
+
+!x = tensor<?x?xf64, #ragged.layout<"dr">>
+
+func.func @sum(%x: !x, %s: tensor<?xf64>) -> tensor<?xf64> {
+  %before, %end = ragged.steps %x, %s ({
+  ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
+    %zero = arith.constant dense<0.0> : tensor<f64>
+    // expected-error@+1 {{expected steps that treat rows apart from each other, got 'linalg.generic'}}
+    %all = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+        ins(%row : tensor<?xf64>) outs(%zero : tensor<f64>) {
+    ^bb0(%a: f64, %sum: f64):
+      %more = arith.addf %a, %sum : f64
+      linalg.yield %more : f64
+    } -> tensor<f64>
+    %next = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>],
+                            iterator_types = ["parallel"]}
+        ins(%state, %all : tensor<?xf64>, tensor<f64>) outs(%state : tensor<?xf64>) {
+    ^bb0(%a: f64, %b: f64, %out: f64):
+      %c = arith.addf %a, %b : f64
+      linalg.yield %c : f64
+    } -> tensor<?xf64>
+    ragged.yield %next : (tensor<?xf64>) -> ()
+  }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
+  return %end : tensor<?xf64>
+}
+
+// -----
+
+// The number of a row says where it stands.
+
+!x = tensor<?x?xindex, #ragged.layout<"dr">>
+
+func.func @numbers(%x: !x, %s: tensor<?xindex>) -> tensor<?xindex> {
+  %before, %end = ragged.steps %x, %s ({
+  ^bb0(%row: tensor<?xindex>, %state: tensor<?xindex>):
+    // expected-error@+1 {{expected steps that treat rows apart from each other, got 'linalg.generic'}}
+    %next = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%row : tensor<?xindex>) outs(%state : tensor<?xindex>) {
+    ^bb0(%a: index, %out: index):
+      %i = linalg.index 0 : index
+      %c = arith.addi %a, %i : index
+      linalg.yield %c : index
+    } -> tensor<?xindex>
+    ragged.yield %next : (tensor<?xindex>) -> ()
+  }) : (!x, tensor<?xindex>) -> (!x, tensor<?xindex>)
+  return %end : tensor<?xindex>
+}
+
+// -----
+
+!x = tensor<?x?xf64, #ragged.layout<"dr">>
+
+func.func @others(%x: !x, %s: tensor<?xf64>, %other: tensor<?xf64>) -> tensor<?xf64> {
+  %before, %end = ragged.steps %x, %s ({
+  ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
+    // expected-error@+1 {{expected steps that yield rows, got values that have none}}
+    ragged.yield %other : (tensor<?xf64>) -> ()
+  }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
+  return %end : tensor<?xf64>
+}

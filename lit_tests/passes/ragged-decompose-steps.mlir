@@ -1,0 +1,69 @@
+// RUN: ragged-opt %s --ragged-decompose-steps --canonicalize --cse --split-input-file | FileCheck %s
+
+// Components from the longest to the shortest: those that have step %t are the first ones then. What is read of the
+// results is made: the states before each step are not.
+
+!x = tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+
+// CHECK-LABEL: func.func @network
+// CHECK-SAME: (%[[X:.*]]: tensor<3x?x8xf32, #ragged.layout<"dr|d">>, %[[START:.*]]: tensor<3x8xf32>)
+// CHECK: %[[LONGEST:.*]] = ragged.max_length %[[X]] {level = 1}
+// CHECK: %[[SORTED:.*]] = ragged.group_by
+// CHECK: %[[ORDER:.*]] = ragged.values %[[SORTED]]
+// CHECK: %[[PLACES:.*]] = ragged.group_by %[[ORDER]]
+// CHECK: scf.for
+// CHECK: } {ragged.fold = {kind = "scan"}}
+// CHECK: %[[PACKED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?x?x8xf32, #ragged.layout<"dr|d">>)
+// CHECK: %[[ROWS:.*]] = ragged.values %[[PACKED]]
+// CHECK: %[[LOOP:.*]]:2 = scf.for %{{.*}} to %[[LONGEST]] {{.*}} iter_args(%[[STATES:.*]] = %{{.*}}, %[[OUT:.*]] = %{{.*}}) -> (tensor<3x8xf32>, tensor<?x8xf32>)
+// CHECK: %[[STATE:.*]] = tensor.extract_slice %[[STATES]][0, 0] [%[[COUNT:.*]], 8] [1, 1]
+// CHECK: %[[ROW:.*]] = tensor.extract_slice %[[ROWS]][%[[FIRST:.*]], 0] [%[[COUNT]], 8] [1, 1]
+// CHECK: %[[SUM:.*]] = arith.addf %[[ROW]], %[[STATE]]
+// CHECK: %[[NEXT:.*]] = math.tanh %[[SUM]]
+// CHECK: tensor.insert_slice %[[NEXT]] into %[[STATES]][0, 0] [%[[COUNT]], 8] [1, 1]
+// CHECK: tensor.insert_slice %[[NEXT]] into %[[OUT]][%[[FIRST]], 0] [%[[COUNT]], 8] [1, 1]
+// CHECK: tensor.extract %[[LOOP]]#1
+// CHECK: tensor.extract %[[LOOP]]#0
+// CHECK-NOT: ragged.steps
+func.func @network(%x: !x, %start: tensor<3x8xf32>) -> (!x, tensor<3x8xf32>) {
+  %before, %after, %end = ragged.steps %x, %start ({
+  ^bb0(%row: tensor<?x8xf32>, %state: tensor<?x8xf32>):
+    %sum = arith.addf %row, %state : tensor<?x8xf32>
+    %next = math.tanh %sum : tensor<?x8xf32>
+    ragged.yield %next, %next : (tensor<?x8xf32>, tensor<?x8xf32>) -> ()
+  }) : (!x, tensor<3x8xf32>) -> (!x, !x, tensor<3x8xf32>)
+  return %after, %end : !x, tensor<3x8xf32>
+}
+
+// -----
+
+// With `reverse` a component's last element is its first step. What steps capture stays where it is.
+
+!x = tensor<?x?xf64, #ragged.layout<"dr">>
+
+// CHECK-LABEL: func.func @reverse
+// CHECK-SAME: (%[[X:.*]]: tensor<?x?xf64, #ragged.layout<"dr">>, %[[START:.*]]: tensor<?xf64>, %[[FACTOR:.*]]: f64)
+// CHECK: %[[LENGTHS:.*]] = ragged.lengths %[[X]] {level = 1}
+// CHECK: %[[PACKED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?x?xf64, #ragged.layout<"dr">>)
+// CHECK: %[[LENGTH:.*]] = tensor.extract %[[LENGTHS]]
+// CHECK: %[[AS_INDEX:.*]] = arith.index_cast %[[LENGTH]] : i64 to index
+// CHECK: %[[LAST:.*]] = arith.subi %[[AS_INDEX]], %c1
+// CHECK: arith.subi %[[LAST]], %{{.*}} : index
+// CHECK: scf.for
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?xf64>, tensor<?xf64>)
+// CHECK: arith.mulf %{{.*}}, %[[FACTOR]] : f64
+func.func @reverse(%x: !x, %start: tensor<?xf64>, %factor: f64) -> !x {
+  %before, %end = ragged.steps %x, %start ({
+  ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
+    %next = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                            iterator_types = ["parallel"]}
+        ins(%row, %state : tensor<?xf64>, tensor<?xf64>) outs(%row : tensor<?xf64>) {
+    ^bb0(%a: f64, %b: f64, %out: f64):
+      %c = arith.mulf %b, %factor : f64
+      %d = arith.addf %a, %c : f64
+      linalg.yield %d : f64
+    } -> tensor<?xf64>
+    ragged.yield %next : (tensor<?xf64>) -> ()
+  }) {reverse} : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
+  return %before : !x
+}

@@ -1,0 +1,299 @@
+"""Functions of rows along components against loops over the elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import components
+from support.refusals import refused
+
+import ragged_dialect as rg
+from ragged_dialect import compile
+from ragged_dialect.reference.interpreter import run
+
+LENGTHS = (3, 0, 5, 1, 40, 5)
+
+
+def rows(*shape: int, dtype: Any = np.float64, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def elements(*shape: int, dtype: Any = np.float64, lengths: tuple[int, ...] = LENGTHS, seed: int = 1) -> Any:
+    return rg.from_lengths(rows(sum(lengths), *shape, dtype=dtype, seed=seed), lengths)
+
+
+def mapped(f: Callable[[Any], Any], x: Any) -> Any:
+    if isinstance(x, (tuple, list)):
+        return type(x)(mapped(f, one) for one in x)
+    if isinstance(x, dict):
+        return {key: mapped(f, one) for key, one in x.items()}
+    return None if x is None else f(x)
+
+
+def leaves(x: Any) -> list[Any]:
+    found: list[Any] = []
+    mapped(found.append, x)
+    return found
+
+
+def loop(function: Any, init: Any, xs: Any, reverse: bool = False) -> tuple[Any, Any]:
+    """The carries in the end, and for each result a list of components."""
+    whole = leaves(xs)
+    ends: list[list[Any]] = []
+    made: list[list[Any]] = []
+    for b, n in enumerate(whole[0].lengths.tolist()):
+        carry, found = mapped(lambda s, b=b: np.asarray(s)[b : b + 1], init), []
+        for t in reversed(range(n)) if reverse else range(n):
+            carry, y = function(carry, mapped(lambda x, b=b, t=t: np.asarray(x[b])[t : t + 1], xs))
+            found.append(leaves(y))
+        ends.append([s[0] for s in leaves(carry)])
+        made.append(found[::-1] if reverse else found)
+    return [np.stack(s) for s in zip(*ends, strict=True)], made
+
+
+def assert_scans(function: Any, init: Any, xs: Any, reverse: bool = False, target: str | None = None) -> None:
+    scan = rg.jit(lambda init, xs: rg.scan(function, init, xs, reverse=reverse), target=target)
+    end, ys = scan(init, xs) if target else rg.scan(function, init, xs, reverse=reverse)
+    ends, made = loop(function, init, xs, reverse)
+    for found, wanted in zip(leaves(end), ends, strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    for k, y in enumerate(leaves(ys)):
+        assert y.lengths.tolist() == leaves(xs)[0].lengths.tolist()
+        for found, wanted in zip(components(y), made, strict=True):
+            wanted = [row[k][0] for row in wanted]
+            np.testing.assert_allclose(found, np.reshape(wanted, np.shape(found)), rtol=1e-5, atol=1e-6)
+
+
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def network(h: Any, x: Any) -> Any:
+    h = np.tanh(x @ WX + h @ WH)
+    return h, (h, x[:, :2])
+
+
+def gated(state: Any, x: Any) -> Any:
+    z = x @ WG + state["h"] @ WS
+    c = sigmoid(z[:, :5]) * state["c"] + sigmoid(z[:, 5:10]) * np.tanh(z[:, 10:15])
+    h = sigmoid(z[:, 15:]) * np.tanh(c)
+    return {"h": h, "c": c}, h
+
+
+def viterbi(best: Any, x: Any) -> Any:
+    score, count = best
+    ways = score[:, :, None] + TRANSITIONS
+    return (ways.max(axis=1) + x[:, :4], count + 1), (np.argmax(ways, axis=1), count)
+
+
+def forwards(alpha: Any, x: Any) -> Any:
+    alpha = np.logaddexp.reduce(alpha[:, :, None] + TRANSITIONS, axis=1) + x[:, :4]
+    return alpha, None
+
+
+WX, WH, WG, WS, TRANSITIONS = (0.3 * rows(*s, seed=7) for s in ((4, 6), (6, 6), (4, 20), (5, 20), (4, 4)))
+
+CASES: dict[str, tuple[Any, Any]] = {
+    "network": (network, rows(6, 6)),
+    "gated": (gated, {"h": rows(6, 5), "c": rows(6, 5)}),
+    "viterbi": (viterbi, (rows(6, 4), np.zeros(6, np.int32))),
+    "forwards": (forwards, rows(6, 4)),
+}
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_steps(name: str, reverse: bool) -> None:
+    function, init = CASES[name]
+    assert_scans(function, init, elements(4), reverse)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_on_a_gpu(name: str, reverse: bool) -> None:
+    function, init = CASES[name]
+    lengths = (3, 0, 5, 1, 4, 5)
+    assert_scans(function, init, elements(4, lengths=lengths), reverse, target="emulator")
+
+
+@pytest.mark.parametrize("lengths", [(), (0,), (0, 0, 0), (1, 1), (7,), (2, 0, 0, 9)])
+def test_few_components(lengths: tuple[int, ...]) -> None:
+    x, count = elements(4, lengths=lengths), len(lengths)
+    end, (h, _) = rg.scan(network, np.ones((count, 6)), x)
+    assert end.shape == (count, 6)
+    assert h.lengths.tolist() == list(lengths)
+    if count:
+        assert_scans(network, np.ones((count, 6)), x)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.int64, np.bool_])
+def test_dtypes(dtype: Any) -> None:
+    x = rg.from_lengths(np.arange(sum(LENGTHS)).astype(dtype), LENGTHS)
+    start = np.zeros(len(LENGTHS), dtype)
+    assert_scans(lambda s, x: (np.maximum(s, x), s), start, x)
+    end, _ = rg.scan(lambda s, x: (s + x, None), 0, x.astype(np.float32))  # as NumPy has 0 beside float32
+    assert end.dtype == np.float32
+
+
+def test_several_elements_and_states_that_change_places() -> None:
+    x, y = elements(3), elements(seed=2)
+    assert_scans(lambda s, xs: ((s[1], s[0] + xs["y"]), s[0]), (rows(6), rows(6, seed=3)), {"x": x, "y": y})
+    _, (same, again) = rg.scan(lambda s, x: (s, (x, x)), 0.0, x)
+    np.testing.assert_array_equal(same.values, x.values)
+    np.testing.assert_array_equal(again.values, x.values)
+    doubled = rg.scan(lambda s, x: (s, 2 * x), (), x)[1]
+    np.testing.assert_array_equal(doubled.values, 2 * x.values)
+
+
+def test_windows_in_other_functions() -> None:
+    """Elements that are parts of others, and two scans one after the other."""
+
+    def last(x: Any) -> Any:
+        _, y = rg.scan(lambda s, x: (s + x, s), 0.0, x[:, 1:])
+        return rg.scan(lambda s, x: (s + x, None), 1.0, y)[0]
+
+    x = elements()
+    wanted = [1 + np.cumsum([0, *c[1:-1]])[: len(c[1:])].sum() for c in map(np.asarray, components(x))]
+    np.testing.assert_allclose(rg.jit(last)(x), wanted)
+
+
+def loss(x: Any, init: Any, wx: Any, wh: Any) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        h = np.tanh(x @ wx + h @ wh)
+        return h, h * x[:, :1]
+
+    end, y = rg.scan(step, init, x)
+    return (end**2).sum() + (y**3).sum()
+
+
+def ends_only(x: Any, init: Any, wx: Any, wh: Any) -> Any:
+    return (rg.scan(lambda h, x: (x @ wx + np.sin(h) @ wh, None), init, x, reverse=True)[0] ** 2).sum()
+
+
+def products(x: Any, init: Any, wx: Any, wh: Any) -> Any:
+    """The derivative by one argument as a function of all."""
+    return (rg.grad(loss, argnums=3)(x, init, wx, wh) ** 2).sum()
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("function", [loss, ends_only, products])
+def test_gradients(function: Any) -> None:
+    arrays: list[Any] = [elements(4, lengths=(3, 0, 5, 1, 4, 5)), rows(6, 6), WX, WH]
+    found, rng = rg.grad(function, argnums=(0, 1, 2, 3))(*arrays), np.random.default_rng(5)
+    for k, x in enumerate(arrays):
+        by = rng.standard_normal(getattr(x, "values", x).shape)
+        ends: list[float] = []
+        for step in (1e-6, -1e-6):
+            moved = x + step * by if k else rg.from_lengths(x.values + step * by, x.lengths)
+            ends.append(float(function(*arrays[:k], moved, *arrays[k + 1 :])))
+        slope = (np.asarray(getattr(found[k], "values", found[k])) * by).sum()
+        np.testing.assert_allclose(slope, (ends[0] - ends[1]) / 2e-6, rtol=1e-5)
+
+
+def test_tangents() -> None:
+    arrays = [elements(4), rows(6, 6), WX, WH]
+    tangents = [elements(4, seed=8), rows(6, 6, seed=9), rows(4, 6, seed=10), rows(6, 6, seed=11)]
+    _, tangent = rg.jvp(loss, arrays, tangents)
+    gradients = rg.grad(loss, argnums=(0, 1, 2, 3))(*arrays)
+    both = zip(gradients, tangents, strict=True)
+    wanted = sum((np.asarray(getattr(g, "values", g)) * getattr(t, "values", t)).sum() for g, t in both)
+    np.testing.assert_allclose(tangent, wanted)
+
+
+def test_numbers_that_have_no_gradient() -> None:
+    """States of integers go along, and are read where those of floats are differentiated."""
+
+    def counted(x: Any, w: Any) -> Any:
+        (_, s), _ = rg.scan(lambda s, x: ((s[0] + 1, s[1] * w + x * s[0]), None), (0, 1.0), x)
+        return s.sum()
+
+    x, w = elements(lengths=(3, 0, 4)), 0.9
+    gx, gw = rg.grad(counted, argnums=(0, 1))(x, w)
+    wanted = [[t * w ** (n - 1 - t) for t in range(n)] for n in (3, 0, 4)]
+    for found, own in zip(components(gx), wanted, strict=True):
+        np.testing.assert_allclose(found, own)
+    moved = [float(counted(x, w + e)) for e in (1e-6, -1e-6)]
+    np.testing.assert_allclose(gw, (moved[0] - moved[1]) / 2e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda h, x: (h + x.mean(axis=0), None), "expected steps that treat rows apart from each other, got mean"),
+        (lambda h, x: (h + x[::-1], None), "expected steps that treat rows apart from each other, got getitem"),
+        (lambda h, x: (h + rg.softmax(x, axis=0), None), "treat rows apart from each other, got softmax"),
+        (lambda h, x: (h @ x.T @ x, None), "treat rows apart from each other, got matmul"),
+        (lambda h, x: (h, np.zeros(3)), "scan: expected steps that yield rows, got values that have none"),
+        (lambda h, x: (h, x[0]), "scan: expected rows as y, got float64 of rank 1"),
+        (lambda h, x: (h.astype(np.float32), None), "expected a carry as in init, float64 of rank 2, got float32"),
+        (lambda h, x: (h[:, :2], None), r"scan: expected a carry of shape \(n, 4\), got \(n, 2\)"),
+        (lambda h, x: ((h, h), None), "scan: expected a carry of the containers of init from the function, got others"),
+        (lambda h, x: h, "scan: expected a carry and rows from the function, got Tensor"),
+        (3, "scan: expected a function, got int"),
+    ],
+)
+def test_functions_that_are_none_of_rows(function: Any, text: str) -> None:
+    with pytest.raises(rg.ArgumentError, match=text):
+        rg.scan(function, np.zeros((6, 4)), elements(4))
+
+
+KEPT: list[Any] = []
+
+
+def leaking(h: Any, x: Any) -> Any:
+    KEPT.append(2 * h)
+    return h, None
+
+
+test_refusals = refused(
+    [
+        (lambda: rg.scan(network, np.zeros((5, 6)), elements(4)), rg.RuntimeCheckError, "dim 0: expected extent 6"),
+        (
+            lambda: rg.scan(network, elements(4), elements(4)),
+            rg.LayoutError,
+            'scan: expected a dense init, got layout "dr|d"',
+        ),
+        (
+            lambda: rg.scan(network, 0.0, np.ones((6, 2, 4))),
+            rg.LayoutError,
+            'scan: expected xs of layout "dr" or "dr|d", got "d|d|d"',
+        ),
+        (lambda: rg.scan(network, 0.0, ()), rg.ArgumentError, "scan: expected arrays as xs, got none"),
+        (
+            lambda: rg.scan(lambda s, x: (s, x[0] + x[1]), 0.0, (elements(), elements(lengths=(3, 0, 5, 1, 40, 4)))),
+            rg.RuntimeCheckError,
+            "level 1, component 5: expected length 5, got 4",
+        ),
+        (
+            lambda: rg.jit(lambda x: (rg.scan(leaking, 0.0, x)[0], KEPT.pop()))(elements()),
+            rg.TraceError,
+            "scan: expected what is made of rows in the function, got it outside of that",
+        ),
+    ]
+)
+
+
+TEXT = """func.func @f(%x: !x, %s: tensor<?x2xf32>) -> (!x, !x, tensor<?x2xf32>) {
+  %before, %y, %end = ragged.steps %x, %s ({
+  ^bb0(%row: tensor<?x2xf32>, %state: tensor<?x2xf32>):
+    %next = arith.addf %row, %state : tensor<?x2xf32>
+    %y = arith.mulf %row, %state : tensor<?x2xf32>
+    ragged.yield %next, %y : (tensor<?x2xf32>, tensor<?x2xf32>) -> ()
+  })REVERSE : (!x, tensor<?x2xf32>) -> (!x, !x, tensor<?x2xf32>)
+  return %before, %y, %end : !x, !x, tensor<?x2xf32>
+}"""
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_meaning(reverse: bool) -> None:
+    x, start = elements(2, dtype=np.float32), rows(6, 2, dtype=np.float32)
+    text = TEXT.replace("!x", 'tensor<?x?x2xf32, #ragged.layout<"dr|d">>').replace("REVERSE", " {reverse}" * reverse)
+    arguments = [(x.values, x.offsets), start]
+    for found, meant in zip(compile(text)(*arguments), run(text, "f", arguments), strict=True):
+        for a, b in zip(*(y if isinstance(y, tuple) else (y,) for y in (found, meant)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
