@@ -18,7 +18,7 @@ from ragged_dialect.ops.steps import StepsOp
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
-from ragged_dialect.passes.rows import require_rows
+from ragged_dialect.passes.rows import rows_of
 from ragged_dialect.traits import has_unit
 from ragged_dialect.types import shape_of
 
@@ -46,8 +46,7 @@ class RaggedDecomposeSteps(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
         for found in find_ops(op, StepsOp.OPERATION_NAME):
-            block = view_of(found, StepsOp).block
-            require_rows(block, list(block.arguments))
+            rows_of(view_of(found, StepsOp).block)
             with ir.InsertionPoint(found), found.location:
                 for result, made in zip(found.results, _decomposed(found), strict=True):
                     if made is not None:

@@ -3,7 +3,7 @@ tells one row from another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import name_of
@@ -168,12 +168,13 @@ _RULES: dict[str, Callable[[Rows, ir.Operation], None]] = {
 }
 
 
-def require_rows(block: ir.Block, rows: Sequence[ir.Value]) -> None:
-    """PassFailure for ops of a block that do not treat rows apart from each other; those that nothing reads do not
-    matter."""
-    known, ops = Rows(rows), [op.operation for op in block.operations]
+def rows_of(block: ir.Block) -> Rows:
+    """What has rows in a block whose arguments have. PassFailure for ops that do not treat rows apart from each other;
+    those that nothing reads do not matter."""
+    known, ops = Rows(block.arguments), [op.operation for op in block.operations]
     end = ops.pop()
     for op in makers(end.operands, ops):
         known.visit(op)
     if any(known.dim(x) != 0 for x in end.operands):
         raise PassFailure(end, "expected steps that yield rows, got values that have none")
+    return known

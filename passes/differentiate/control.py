@@ -17,10 +17,10 @@ from ragged_dialect.passes.differentiate.values import zeros_like
 
 
 def replayed(block: ir.Block, known: ValueMap) -> tuple[list[ir.Operation], list[ir.Value]]:
-    """The ops of a block that have results again at the insertion point (checks and prints ran), and what it yields;
-    `known` has all values in it afterwards."""
+    """The ops of a block that have results again at the insertion point (checks and prints ran), but for results that
+    are `known`, and what it yields; `known` has all values in it afterwards."""
     *body, end = [op.operation for op in block.operations]
-    body = [op for op in body if len(op.results)]
+    body = [op for op in body if any(result not in known for result in op.results)]
     ops = [clone(op, known) for op in body]
     known.update(zip(values_in(body), values_in(ops), strict=True))
     return ops, [known.get(v, v) for v in end.operands]

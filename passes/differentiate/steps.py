@@ -11,6 +11,9 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap
+from ragged_dialect.ir.walk import makers
+from ragged_dialect.iteration import analyze, is_compute
+from ragged_dialect.layout import Layout
 from ragged_dialect.ops.steps import StepsOp
 from ragged_dialect.passes.differentiate.control import Pulled, captured_by, replayed, spread, tangents_inside
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
@@ -18,14 +21,17 @@ from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of
+from ragged_dialect.passes.rows import rows_of
 from ragged_dialect.traits import has_unit
-from ragged_dialect.types import is_ragged
+from ragged_dialect.types import is_ragged, shape_of
 
 
 @linearizes(StepsOp)
 def _steps(ctx: Tangents, op: StepsOp) -> list[ir.Value | None]:
-    elements, states = op.elements, op.states
-    moving = [k for k, x in enumerate(elements) if ctx.of(x) is not None]
+    states = op.states
+    sums = _sums_of_all_rows(op)
+    elements = [*op.elements, *op.before, *sums.values()]
+    moving = [k for k, x in enumerate(op.elements) if ctx.of(x) is not None]
     floats = [k for k, x in enumerate(states) if has_derivative(x)]
     outs = [k for k, x in enumerate(op.yielded) if has_derivative(x)]
     tangents = [fitted(ctx.given(elements[k]), elements[k]) for k in moving]
@@ -33,17 +39,44 @@ def _steps(ctx: Tangents, op: StepsOp) -> list[ir.Value | None]:
     inits = [zeros_like(states[k]) if t is None else t for k, t in zip(floats, starts, strict=True)]
 
     def body(rows: list[ir.Value], carried: list[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
-        count = len(elements) + len(states)
-        known: ValueMap = dict(zip(op.block.arguments, rows[:count], strict=True))
+        known: ValueMap = dict(zip(op.block.arguments, rows, strict=False))
         ops, values = replayed(op.block, known)
-        of_rows = [rows[k] for k in (*moving, *(len(elements) + k for k in floats))]
-        scope = ctx.inside(dict(zip(of_rows, [*rows[count:], *carried], strict=True)))
-        ctx.likes.update(zip([*rows[count:], *carried], of_rows, strict=True))
+        of_rows = [rows[k] for k in (*moving, *(len(op.elements) + k for k in floats))]
+        moved = [*rows[len(elements) :], *carried]
+        scope = ctx.inside(dict(zip(of_rows, moved, strict=True)))
+        ctx.likes.update(zip(moved, of_rows, strict=True))
         made = tangents_inside(scope, ops, [values[k] for k in outs])
+        for total, row in zip(sums, rows[len(elements) - len(sums) :], strict=False):
+            known[total].replace_all_uses_with(row)
         return made[: len(floats)], made[len(floats) :]
 
-    made = builders.steps([*elements, *op.before, *tangents], inits, body, has_unit(op, "reverse"))
+    made = builders.steps([*elements, *tangents], inits, body, has_unit(op, "reverse"))
     return spread(op.operation.results, list(made.operation.results))
+
+
+def _sums_of_all_rows(op: StepsOp) -> dict[ir.Value, ir.Value]:
+    """Products and other sums that steps compute for each row, made of all rows at once: tangents read them there,
+    and all else is cheap to compute again."""
+    rows, known = (
+        rows_of(op.block),
+        dict(zip(op.block.arguments, map(storage_of, (*op.elements, *op.before)), strict=True)),
+    )
+    ops = makers(op.yielded, [inner.operation for inner in op.block.operations][:-1])
+    sums = [r for inner in ops if _sums(inner) for r in inner.results if rows.dim(r) == 0]
+    if sums:
+        replayed(op.block, known)
+    x = op.elements[0]
+    offsets, batch = builders.offsets(x, 1), shape_of(x.type).shape[0]
+    found: dict[ir.Value, ir.Value] = {}
+    for total in sums:
+        layout = Layout.of_axes(["dr", *"d" * (total.type.rank - 1)])
+        extents = (batch, None, *shape_of(total.type).shape[1:])
+        found[total] = builders.assemble([known[total], offsets], layout, extents)
+    return found
+
+
+def _sums(op: ir.Operation) -> bool:
+    return is_compute(op) and "reduction" in analyze(op).kinds
 
 
 @transposes(StepsOp)

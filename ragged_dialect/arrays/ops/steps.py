@@ -29,7 +29,7 @@ from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.narrowing import is_tuple
 from ragged_dialect.ops.steps import row_type
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.rows import require_rows
+from ragged_dialect.passes.rows import rows_of
 
 Step = Callable[[ArrayLike, ArrayLike], "tuple[ArrayLike, ArrayLike]"]
 """Makes the next carry, and rows that are results, of a carry and rows of elements."""
@@ -143,7 +143,7 @@ class _Steps:
 
         op = builders.steps([x.value for x in self._elements], [x.value for x in self._states], body, reverse)
         try:
-            require_rows(op.block, list(op.block.arguments))
+            rows_of(op.block)
         except PassFailure as failure:
             raise ArgumentError(f"scan: {failure}") from None
         for stand_in in self._given:
