@@ -36,6 +36,24 @@ def test_rows(dtype: Any, k: int) -> None:
     np.testing.assert_array_equal(values.astype(np.float64), expected)
 
 
+@pytest.mark.parametrize("k", [1, 7])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.int64])
+def test_smallest(dtype: Any, k: int) -> None:
+    """In ascending order, nan last, of dense rows and of components."""
+    x = X if np.dtype(dtype).kind == "f" else np.nan_to_num(X, neginf=-9)
+    x = x.astype(dtype)
+    places = np.argsort(x, axis=1, kind="stable")[:, :k]
+    values, indices = rg.top_k(x, k, largest=False)
+    np.testing.assert_array_equal(indices, places)
+    np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
+    ragged = rg.ragged([*x[:4], x[0, :0], x[5, :3]])
+    values, indices = rg.top_k(ragged, k, largest=False)
+    for b, row in enumerate([*x[:4], x[0, :0], x[5, :3]]):
+        wanted = np.argsort(row, kind="stable")[:k]
+        np.testing.assert_array_equal(indices[b], wanted)
+        np.testing.assert_array_equal(values[b], row[wanted])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_many_of_a_row(dtype: str) -> None:
     """Beyond what is kept in order while a row is read once."""

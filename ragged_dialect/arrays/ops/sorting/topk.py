@@ -1,4 +1,4 @@
-"""`top_k`: the largest elements along a dim, and where they are."""
+"""`top_k`: the largest elements along a dim, or the smallest, and where they are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.getitem import slice_dim
 from ragged_dialect.arrays.ops.reduce import reduce, source
-from ragged_dialect.arrays.ops.sorting.keys import KEYS
+from ragged_dialect.arrays.ops.sorting.keys import KEYS, directed
 from ragged_dialect.arrays.ops.sorting.keys import key as order_key
 from ragged_dialect.arrays.ops.sorting.sort import sorting, taken
 from ragged_dialect.arrays.tracing.axes import PlainAxis, shape_of
@@ -29,14 +29,16 @@ _MOST = 2**31 - 1
 
 
 @operation("top_k")
-def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
-    """The `k` largest elements along a dim, in descending order, and their indices, int64. A dense dim has extent k in
-    both, which is at most that of `x`: RuntimeCheckError. Along an innermost ragged dim shorter components have all of
-    their elements. Of equal elements the first comes first; nan is larger than all, as in `np.sort`. The values have a
-    gradient, which goes where they are from.
+def top_k(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
+    """The `k` largest elements along a dim, in descending order, or not `largest`, the smallest in ascending order, and
+    their indices, int64. A dense dim has extent k in both, which is at most that of `x`: RuntimeCheckError. Along an
+    innermost ragged dim shorter components have all of their elements. Of equal elements the first comes first; nan is
+    larger than all, as in `np.sort`. The values have a gradient, which goes where they are from.
 
     >>> rg.top_k(np.array([[1.0, 3.0, 2.0]]), 2)
     (array([[3., 2.]]), array([[1, 2]]))
+    >>> rg.top_k(rg.ragged([[1.0, 3.0, 2.0], [5.0]]), 2, largest=False)[0].tolist()
+    [[1.0, 2.0], [5.0]]
     """
     x, dim, count = source(x), dim_of(x, axis), integer(x.trace.op, "k", k)
     number = x.place(dim)[0]
@@ -44,7 +46,7 @@ def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
     if count < 1:
         raise ArgumentError(f"{x.trace.op}: expected k of at least 1, got {count}")
     if not isinstance(axis_, PlainAxis):
-        best = source(slice_dim(sorting(x, dim, descending=True), dim, None, build.value(min(count, _MOST)), 1))
+        best = source(slice_dim(sorting(x, dim, descending=largest), dim, None, build.value(min(count, _MOST)), 1))
         return taken(x, dim, best), best
     extent = axis_.extent
     if extent is not None and extent < count:
@@ -52,19 +54,19 @@ def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
     if count > _MOST:
         raise ArgumentError(f"{x.trace.op}: expected k of at most {_MOST}, got {count}")
     builders.assert_valid([build.value(x.extent(dim))], "at_least", f"{x.trace.op}: k = {count}", dim, factor=count)
-    indices = _indices(x, number, dim, count)
+    indices = _indices(x, number, dim, count, largest)
     return taken(x, dim, indices), indices
 
 
-def _indices(x: Tensor, number: int, dim: int, count: int) -> Tensor:
-    """The indices of the largest elements, one after the other: the rows are read once for each, in loops over vectors.
-    That is faster than keeping the best ones in order while a row is read once, which is scalar code (8,192 rows of
-    128, k 2 and 8, on a Zen 5 core: 0.7 and 3.5 ms against 7.7 and 37)."""
+def _indices(x: Tensor, number: int, dim: int, count: int, largest: bool) -> Tensor:
+    """The indices of the largest or smallest elements, one after the other: the rows are read once for each, in loops
+    over vectors. That is faster than keeping the best ones in order while a row is read once, which is scalar code
+    (8,192 rows of 128, k 2 and 8, on a Zen 5 core: 0.7 and 3.5 ms against 7.7 and 37)."""
     axes = [*x.axes[:number], PlainAxis(count), *x.axes[number + 1 :]]
     sizes = x.storage_sizes()
     into = shapes.empty([*sizes[:number], count, *sizes[number + 1 :]], element_type(INT64))
     places = shapes.cast(into, dense_type(shape_of(axes).storage_shape(), element_type(INT64)))
-    first = _next(x, dim, None)
+    first = _next(x, dim, largest, None)
     kinds = [(one.axes, one.dtype, one.storage.type) for one in first]
 
     def put(place: Mixed, index: ir.Value, into: ir.Value) -> ir.Value:
@@ -74,7 +76,7 @@ def _indices(x: Tensor, number: int, dim: int, count: int) -> Tensor:
 
     def step(j: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         last = [x.trace.assembled(s, own, dtype) for s, (own, dtype, _) in zip(state[1:], kinds, strict=True)]
-        found = [one.storage for one in _next(x, dim, (last[0], last[1]))]
+        found = [one.storage for one in _next(x, dim, largest, (last[0], last[1]))]
         carried = [shapes.cast(one, type_) for one, (_, _, type_) in zip(found, kinds, strict=True)]
         return [put(build.add(j, 1), found[1], state[0]), *carried]
 
@@ -82,12 +84,15 @@ def _indices(x: Tensor, number: int, dim: int, count: int) -> Tensor:
     return x.trace.assembled(flow.for_loop(count - 1, state, step)[0], axes, INT64)
 
 
-def _next(x: Tensor, dim: int, last: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
+def _next(x: Tensor, dim: int, largest: bool, last: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
     """Key and index of the element that comes next to the last one: the largest key of those that come after it, and
     the first place that has it. Two folds in any order, which run on vectors, as `argmax` has them."""
     whole = KEYS[x.dtype.itemsize]
     least, dims = constant(whole, np.iinfo(whole).min), frozenset({dim})
     before = [] if last is None else [*last]
+
+    def own_key(element: ir.Value) -> ir.Value:
+        return directed(order_key(element, x.dtype), whole, not largest)
 
     def here() -> ir.Value:
         return arith.index_cast(element_type(INT64), loop_index(dim))
@@ -98,17 +103,17 @@ def _next(x: Tensor, dim: int, last: tuple[Tensor, Tensor] | None) -> tuple[Tens
         same = arith.andi(compare("eq", key, given[1]), compare("gt", here(), given[2]))
         return arith.ori(compare("lt", key, given[1]), same)
 
-    def largest(given: list[ir.Value], best: list[ir.Value]) -> list[ir.Value]:
-        own = order_key(given[0], x.dtype)
+    def best(given: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
+        own = own_key(given[0])
         after = follows(own, given)
-        return [arith.maxsi(best[0], own if after is None else select(after, own, least))]
+        return [arith.maxsi(so_far[0], own if after is None else select(after, own, least))]
 
     def first(given: list[ir.Value], lowest: list[ir.Value]) -> list[ir.Value]:
-        own = order_key(given[0], x.dtype)
+        own = own_key(given[0])
         after, found = follows(own, given), compare("eq", own, given[-1])
         found = found if after is None else arith.andi(after, found)
         return [arith.minui(lowest[0], select(found, here(), constant(INT64, -1)))]
 
-    (key,) = reduce(x, dims, [(whole, least)], largest, before)
+    (key,) = reduce(x, dims, [(whole, least)], best, before)
     (place,) = reduce(x, dims, [(INT64, constant(INT64, -1))], first, [*before, key])
     return key, place
