@@ -8,28 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import prod
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import astype, resolve, where
 from ragged_dialect.arrays.tracing.agreement import batch_extent
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, batch_axis, shape_of
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import Trace, traced
+from ragged_dialect.arrays.tracing.trace import Trace, element_type, traced
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError, TraceError, kind_of
-from ragged_dialect.ir import shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.narrowing import is_tuple
 from ragged_dialect.ops.steps import row_type
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.rows import rows_of
+from ragged_dialect.types import dense_type
 
 Step = Callable[[ArrayLike, ArrayLike], "tuple[ArrayLike, ArrayLike]"]
 """Makes the next carry, and rows that are results, of a carry and rows of elements."""
@@ -37,16 +39,16 @@ Step = Callable[[ArrayLike, ArrayLike], "tuple[ArrayLike, ArrayLike]"]
 
 def scan(function: Step, init: ArrayLike, xs: ArrayLike, *, reverse: bool = False) -> tuple[ArrayLike, ArrayLike]:
     """`carry, y = function(carry, x)` for the elements along dim 1 of each component, one after the other, from the
-    last one on with `reverse`; the carry of each component in the end, and the results y as ragged arrays with the
-    lengths of `xs`. That is `jax.lax.scan` of each component: recurrent networks, filters, dynamic programs.
+    last one on with `reverse`; the carry of each component in the end, and the results y with the lengths of `xs`. That
+    is `jax.lax.scan` of each component: recurrent networks, filters, dynamic programs.
 
-    `xs` are ragged arrays of one structure, [B, L, ...], alone or in tuples, lists and dicts; `init` are arrays of
-    [B, ...] or numbers, in the dtype that NumPy gives them beside the elements. The function works on all components
-    that have an element there at once: `x` is [n, ...] and the carry [n, ...], with one row for each, in an order of
-    its own, so that `carry @ w` is a product. It treats rows apart from each other, gives a carry of the same dtypes
-    and shapes, and rows y, or None. An empty component's carry is `init`. There are gradients by all that is read;
-    they read the carries, which are kept. Calls outside of `rg.jit` compile it once for a function: define it outside
-    of loops, and pass arrays that change in `init`.
+    `xs` are arrays of [B, L, ...], ragged ones of one structure or dense ones, alone or in tuples, lists and dicts;
+    `init` are arrays of [B, ...] or numbers, in the dtype that NumPy gives them beside the elements. The function works
+    on all components that have an element there at once: `x` is [n, ...] and the carry [n, ...], with one row for each,
+    in an order of its own, so that `carry @ w` is a product. It treats rows apart from each other, gives a carry of the
+    same dtypes and shapes, and rows y, or None. The carry of an empty component is `init`. There are gradients by all
+    that is read; they read the carries, which are kept. Calls outside of `rg.jit` compile it once for a function:
+    define it outside of loops, and pass arrays that change in `init`.
 
     ```python
     def step(h, x):
@@ -90,7 +92,9 @@ class _Steps:
         elements, self._tree = flatten(xs)
         if not elements:
             raise ArgumentError("scan: expected arrays as xs, got none")
-        self._elements = [self._element(as_tensor(trace, x)) for x in elements]
+        given = [as_tensor(trace, x) for x in elements]
+        self._dense = given[0] if all(x.is_dense for x in given) else None
+        self._elements = [self._element(x) for x in given]
         first = self._elements[0]
         assert isinstance(first.axes[0], NestedAxis)
         self._axis = first.axes[0]
@@ -104,7 +108,7 @@ class _Steps:
         self._given = [self._rows(x) for x in (*self._elements, *self._states)]
 
     def _element(self, x: Tensor) -> Tensor:
-        x = contiguous(x)
+        x = _with_components(x) if x.is_dense and x.ndim > 1 else contiguous(x)
         if x.layout.axes[0] != "dr" or set(x.layout.axes[1:]) - {"d"}:
             raise LayoutError(f'scan: expected xs of layout "dr" or "dr|d", got "{x.layout}"')
         return x
@@ -151,6 +155,8 @@ class _Steps:
         trace.ending.append(lambda: self._check_kept(op.operation, ops))
         ends = [Tensor(trace, v, x.dtype, x.axes) for v, x in zip(op.end, self._states, strict=True)]
         found = [Tensor(trace, v, x.dtype, (self._axis, *x.axes[1:])) for v, x in zip(op.rows, rows, strict=True)]
+        if self._dense is not None:
+            found = [_like(y, self._dense) for y in found]
         return unflatten(self._state_tree, ends), unflatten(tree, found)
 
     def _called(self, function: Step) -> tuple[list[Tensor], list[Tensor], Tree]:
@@ -207,6 +213,27 @@ class _Steps:
         inside = {inner for inner in ops_in(steps)}
         if any(use.owner.operation not in inside for op in ops for x in op.results for use in x.uses):
             raise TraceError("scan: expected what is made of rows in the function, got it outside of that")
+
+
+def _with_components(x: Tensor) -> Tensor:
+    """The rows of a dense array as components of one length."""
+    batch, length = x.extent(0), x.extent(1)
+    groups = [[0, 1], *([k] for k in range(2, x.ndim))]
+    storage = shapes.collapse(x.storage, groups)
+    offsets = vectors.generate(build.add(batch, 1), lambda b: build.mul(b, length))
+    axes = [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]]
+    return x.trace.assembled(storage, axes, x.dtype)
+
+
+def _like(y: Tensor, x: Tensor) -> Tensor:
+    """Such components as a dense array."""
+    axes = [*x.axes[:2], *y.axes[1:]]
+    wanted = dense_type(shape_of(axes).storage_shape(), element_type(y.dtype))
+    whole = [None if None in x.shape[:2] else prod(e or 0 for e in x.shape[:2]), *y.shape[2:]]
+    storage = shapes.cast(y.storage, dense_type(tuple(whole), element_type(y.dtype)))
+    groups = [[0, 1], *([k] for k in range(2, len(axes)))]
+    sizes = [x.extent(0), x.extent(1), *y.storage_sizes()[1:]]
+    return x.trace.assembled(tensor.expand_shape(wanted, storage, groups, *build.split(sizes)), axes, y.dtype)
 
 
 def _text(x: Tensor) -> str:

@@ -162,6 +162,17 @@ def test_windows_in_other_functions() -> None:
     np.testing.assert_allclose(rg.jit(last)(x), wanted)
 
 
+@pytest.mark.parametrize("shape", [(3, 5), (0, 5), (3, 0), (1, 1)])
+def test_dense_elements(shape: tuple[int, int]) -> None:
+    x, start = rows(*shape, 4), rows(shape[0], 6)
+    end, (h, first) = rg.scan(network, start, x)
+    for t in range(shape[1]):
+        start, (wanted, _) = network(start, x[:, t])
+        np.testing.assert_allclose(h[:, t], wanted)
+    np.testing.assert_allclose(end, start)
+    np.testing.assert_array_equal(first, x[:, :, :2])
+
+
 def loss(x: Any, init: Any, wx: Any, wh: Any) -> Any:
     def step(h: Any, x: Any) -> Any:
         h = np.tanh(x @ wx + h @ wh)
@@ -259,9 +270,9 @@ test_refusals = refused(
             'scan: expected a dense init, got layout "dr|d"',
         ),
         (
-            lambda: rg.scan(network, 0.0, np.ones((6, 2, 4))),
+            lambda: rg.scan(network, 0.0, np.ones(6)),
             rg.LayoutError,
-            'scan: expected xs of layout "dr" or "dr|d", got "d|d|d"',
+            'scan: expected xs of layout "dr" or "dr|d", got "d"',
         ),
         (lambda: rg.scan(network, 0.0, ()), rg.ArgumentError, "scan: expected arrays as xs, got none"),
         (
