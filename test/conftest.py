@@ -47,8 +47,17 @@ def _number(item: pytest.Item) -> int:
     return zlib.crc32(item.name.encode())
 
 
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """What the quick run leaves out: to skip thousands of tests one by one takes half a minute."""
+    if config.getoption("--slow"):
+        return []
+    on_stand_in = "" if has_gpu() else f", and of those that want a GPU one in {SHARE_ON_STAND_IN} on PTX text"
+    return [f"left out: tests marked slow, cases beyond samples{on_stand_in} (all with --slow)"]
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The quick run takes one case in `n` of every test that is marked `sampled(n)`, once, and at least one."""
+    """The quick run takes one case in `n` of every test that is marked `sampled(n)`, once, and at least one, and no slow
+    ones."""
     if config.getoption("--slow"):
         return
     cases: dict[str, list[pytest.Item]] = {}
@@ -57,34 +66,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if len(shares) > 1:
                 raise pytest.UsageError(f"{item.nodeid}: expected one share of its cases, got {shares}")
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = {item for item in items if item.get_closest_marker("slow") or not _is_for_stand_in(item)}
     for family in cases.values():
         for place, item in enumerate(sorted(family, key=_number)):
             marker = item.get_closest_marker("sampled")
-            if marker and place % (share := marker.args[0]):
-                item.add_marker(pytest.mark.skip(reason=f"one case in {share} runs (all with --slow)"))
+            if marker and place % marker.args[0]:
+                left_out.add(item)
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
-def _left_out(item: pytest.Item) -> str | None:
-    """Why a test that wants a GPU does not run on the stand-in."""
-    if has_gpu() or item.config.getoption("--slow"):
-        return None
-    chosen = item.path.name in ALWAYS_ON_STAND_IN or _number(item) % SHARE_ON_STAND_IN == 0
-    return None if chosen else f"no GPU, and one test in {SHARE_ON_STAND_IN} runs on PTX text (all with --slow)"
-
-
-def _skip_reason(item: pytest.Item) -> str | None:
-    if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
-        return "slow (run with --slow)"
-    if item.get_closest_marker("ptx") and find_tool("ptxas") is None:
-        return "no ptxas"
-    return _left_out(item) if item.get_closest_marker("gpu") else None
+def _is_for_stand_in(item: pytest.Item) -> bool:
+    """Whether a test runs where there is no GPU: of those that want one a share, on PTX text."""
+    if item.get_closest_marker("gpu") is None or has_gpu():
+        return True
+    return item.path.name in ALWAYS_ON_STAND_IN or _number(item) % SHARE_ON_STAND_IN == 0
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip, with the reason, what this machine or this run leaves out."""
-    reason = _skip_reason(item)
-    if reason is not None:
-        pytest.skip(reason)
+    """Skip, with the reason, what this machine leaves out."""
+    if item.get_closest_marker("ptx") and find_tool("ptxas") is None:
+        pytest.skip("no ptxas")
     if item.get_closest_marker("gpu") and not has_gpu():
         sys.modules["cupy"] = _stand_in()
 
