@@ -8,14 +8,15 @@ from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.checks import CHECKED
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import inlined
-from ragged_dialect.ir.match import view_of
+from ragged_dialect.ir.match import terminator, view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.ops.steps import StepsOp
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.passes.rows import rows_of
@@ -45,13 +46,21 @@ class RaggedDecomposeSteps(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
-        for found in find_ops(op, StepsOp.OPERATION_NAME):
-            rows_of(view_of(found, StepsOp).block)
+        for found in reversed(find_ops(op, StepsOp.OPERATION_NAME)):  # those inside others first
+            if CHECKED not in found.attributes:
+                _check(view_of(found, StepsOp).block)
             with ir.InsertionPoint(found), found.location:
                 for result, made in zip(found.results, _decomposed(found), strict=True):
                     if made is not None:
                         result.replace_all_uses_with(made)
             found.erase()
+
+
+def _check(block: ir.Block) -> None:
+    """PassFailure for steps that do not treat rows apart from each other, or yield none."""
+    rows, end = rows_of(block), terminator(block)
+    if any(rows.dim(x) != 0 for x in end.operands):
+        raise PassFailure(end, "expected steps that yield rows, got values that have none")
 
 
 class _Packing:

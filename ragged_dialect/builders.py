@@ -6,17 +6,17 @@ location, and returns its result. LayoutError for operands that the op's rules r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.clone import Attributes, copy_regions
-from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED, Extent, Layout
 from ragged_dialect.ops import access, exchange, grouping, making, structure
 from ragged_dialect.ops.attention import result_shapes, wide
 from ragged_dialect.ops.base import RaggedOp, infer_shape
-from ragged_dialect.ops.steps import StepsOp, result_types, row_type
+from ragged_dialect.ops.steps import result_types, row_type
 from ragged_dialect.segments import MIXED_OPS, MIXED_RESULTS, REGION_OPS, segments
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
@@ -301,19 +301,46 @@ def _scores(op: ir.Operation) -> Attributes:
     return {name: op.attributes[name] for name in ("scale", "keys", "softcap") if name in op.attributes}
 
 
-def steps(elements: Sequence[ir.Value], states: Sequence[ir.Value], body: Step, reverse: bool = False) -> StepsOp:
-    """`ragged.steps`: `body` makes the next states, and rows that are results, of rows of the elements and states."""
-    made = create("ragged.steps", [], [*elements, *states], {"reverse": reverse})
-    block = made.regions[0].blocks.append(*(row_type(x.type) for x in (*elements, *states)))
+class Steps(NamedTuple):
+    """A `ragged.steps`, and its results in the order of what it was made of."""
+
+    op: ir.Operation
+    before: list[ir.Value]
+    rows: list[ir.Value]
+    end: list[ir.Value]
+
+
+def steps(elements: Sequence[ir.Value], states: Sequence[ir.Value], body: Step, reverse: bool = False) -> Steps:
+    """`ragged.steps`: `body` makes the next states, and rows that are results, of rows of the elements and states. The
+    op has them by their types, in as few groups as there can be."""
+    own, carried = _by_type(elements), _by_type(states)
+    operands = [*(elements[k] for k in own), *(states[k] for k in carried)]
+    made = create("ragged.steps", [], operands, {"reverse": reverse})
+    block = made.regions[0].blocks.append(*(row_type(x.type) for x in operands))
+    left = iter(block.arguments)
+    of_elements, of_states = ({k: next(left) for k in order} for order in (own, carried))
     with ir.InsertionPoint(block):
-        rows: list[ir.Value] = [*block.arguments]
-        after, more = body(rows[: len(elements)], rows[len(elements) :])
-        create("ragged.yield", [], [*after, *more], {})
-    types = result_types(elements[0].type, [x.type for x in states], [x.type for x in (*after, *more)])
-    typed = create("ragged.steps", types, [*elements, *states], {"reverse": reverse})
+        after, rows = body(_in_order(of_elements), _in_order(of_states))
+        found = _by_type(rows)
+        yielded = [*(after[k] for k in carried), *(rows[k] for k in found)]
+        create("ragged.yield", [], yielded, {})
+    types = result_types(operands[0].type, [states[k].type for k in carried], [x.type for x in yielded])
+    typed = create("ragged.steps", types, operands, {"reverse": reverse})
     block.append_to(typed.regions[0])
     made.erase()
-    return view_of(typed, StepsOp)
+    results = iter(typed.results)
+    before, of_rows, end = ({k: next(results) for k in order} for order in (carried, found, carried))
+    return Steps(typed, *map(_in_order, (before, of_rows, end)))
+
+
+def _by_type(values: Sequence[ir.Value]) -> list[int]:
+    """The numbers of values, those of one type behind one another."""
+    types = [str(x.type) for x in values]
+    return sorted(range(len(types)), key=lambda k: (types.index(types[k]), k))
+
+
+def _in_order(values: Mapping[int, ir.Value]) -> list[ir.Value]:
+    return [values[k] for k in sorted(values)]
 
 
 def assume(

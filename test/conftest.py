@@ -56,8 +56,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The quick run takes one case in `n` of every test that is marked `sampled(n)`, once, and at least one, and no slow
-    ones."""
+    """The quick run takes no slow tests, and one case in `n` of every test that is marked `sampled(n)`, once, and at
+    least one."""
     if config.getoption("--slow"):
         return
     cases: dict[str, list[pytest.Item]] = {}

@@ -141,3 +141,15 @@ func.func @reverse(%x: !x, %s: tensor<3xf32>) {
   }) {reverse = false} : (!x, tensor<3xf32>) -> (!x, tensor<3xf32>)
   return
 }
+
+// -----
+
+!x = tensor<3x?xf32, #ragged.layout<"dr">>
+func.func @numbers(%x: !x, %s: f32) {
+  // expected-error@+1 {{'ragged.steps' op expected tensors, got f32}}
+  %0:2 = ragged.steps %x, %s ({
+  ^bb0(%row: tensor<?xf32>, %state: f32):
+    ragged.yield %state : (f32) -> ()
+  }) : (!x, f32) -> (!x, f32)
+  return
+}

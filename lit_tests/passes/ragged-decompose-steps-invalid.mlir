@@ -61,3 +61,49 @@ func.func @others(%x: !x, %s: tensor<?xf64>, %other: tensor<?xf64>) -> tensor<?x
   }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
   return %end : tensor<?xf64>
 }
+
+// -----
+
+// Row 0 for all, in a branch of a loop's body.
+
+!x = tensor<?x?xf64, #ragged.layout<"dr">>
+
+func.func @branch(%x: !x, %s: tensor<?xf64>, %first: i1) -> tensor<?xf64> {
+  %before, %end = ragged.steps %x, %s ({
+  ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
+    // expected-error@+1 {{expected steps that treat rows apart from each other, got 'linalg.generic'}}
+    %next = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%state : tensor<?xf64>) outs(%state : tensor<?xf64>) {
+    ^bb0(%a: f64, %out: f64):
+      %c0 = arith.constant 0 : index
+      %b = scf.if %first -> f64 {
+        %u = tensor.extract %row[%c0] : tensor<?xf64>
+        scf.yield %u : f64
+      } else {
+        scf.yield %a : f64
+      }
+      linalg.yield %b : f64
+    } -> tensor<?xf64>
+    ragged.yield %next : (tensor<?xf64>) -> ()
+  }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
+  return %end : tensor<?xf64>
+}
+
+// -----
+
+// How many rows there are.
+
+!x = tensor<?x?xf64, #ragged.layout<"dr">>
+
+func.func @count(%x: !x, %s: tensor<?xf64>, %dim: index) -> tensor<?xf64> {
+  %before, %end = ragged.steps %x, %s ({
+  ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
+    // expected-error@+1 {{expected steps that treat rows apart from each other, got 'tensor.dim'}}
+    %n = tensor.dim %row, %dim : tensor<?xf64>
+    %i = arith.index_cast %n : index to i64
+    %f = arith.sitofp %i : i64 to f64
+    %next = linalg.fill ins(%f : f64) outs(%state : tensor<?xf64>) -> tensor<?xf64>
+    ragged.yield %next : (tensor<?xf64>) -> ()
+  }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
+  return %end : tensor<?xf64>
+}

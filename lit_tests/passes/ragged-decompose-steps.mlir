@@ -24,7 +24,7 @@
 // CHECK: tensor.insert_slice %[[NEXT]] into %[[OUT]][%[[FIRST]], 0] [%[[COUNT]], 8] [1, 1]
 // CHECK: tensor.extract %[[LOOP]]#1
 // CHECK: tensor.extract %[[LOOP]]#0
-// CHECK-NOT: ragged.steps
+// CHECK-NOT: ragged.steps %
 func.func @network(%x: !x, %start: tensor<3x8xf32>) -> (!x, tensor<3x8xf32>) {
   %before, %after, %end = ragged.steps %x, %start ({
   ^bb0(%row: tensor<?x8xf32>, %state: tensor<?x8xf32>):
@@ -65,5 +65,34 @@ func.func @reverse(%x: !x, %start: tensor<?xf64>, %factor: f64) -> !x {
     } -> tensor<?xf64>
     ragged.yield %next : (tensor<?xf64>) -> ()
   }) {reverse} : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
+  return %before : !x
+}
+
+// -----
+
+// Inside others too.
+
+!x = tensor<?x?xf64, #ragged.layout<"dr">>
+
+// CHECK-LABEL: func.func @inside
+// CHECK-NOT: ragged.steps %
+func.func @inside(%x: !x, %y: !x, %start: tensor<?xf64>) -> !x {
+  %before, %end = ragged.steps %x, %start ({
+  ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
+    %inner, %last = ragged.steps %y, %start ({
+    ^bb0(%a: tensor<?xf64>, %b: tensor<?xf64>):
+      %c = arith.addf %a, %b : tensor<?xf64>
+      ragged.yield %c : (tensor<?xf64>) -> ()
+    }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
+    %c0 = arith.constant 0 : index
+    %first = tensor.extract %last[%c0] : tensor<?xf64>
+    %next = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%row : tensor<?xf64>) outs(%row : tensor<?xf64>) {
+    ^bb0(%a: f64, %out: f64):
+      %d = arith.addf %a, %first : f64
+      linalg.yield %d : f64
+    } -> tensor<?xf64>
+    ragged.yield %next : (tensor<?xf64>) -> ()
+  }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
   return %before : !x
 }

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.checks import CHECKED
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap
@@ -15,7 +16,7 @@ from ragged_dialect.ir.walk import makers
 from ragged_dialect.iteration import analyze, is_compute
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.steps import StepsOp
-from ragged_dialect.passes.differentiate.control import Pulled, captured_by, replayed, spread, tangents_inside
+from ragged_dialect.passes.differentiate.control import Given, Pulled, captured_by, replayed, spread, tangents_inside
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative, linearizes, transposes
@@ -50,19 +51,24 @@ def _steps(ctx: Tangents, op: StepsOp) -> list[ir.Value | None]:
             known[total].replace_all_uses_with(row)
         return made[: len(floats)], made[len(floats) :]
 
-    made = builders.steps([*elements, *tangents], inits, body, has_unit(op, "reverse"))
-    return spread(op.operation.results, list(made.operation.results))
+    made = _made([*elements, *tangents], inits, body, has_unit(op, "reverse"))
+    return spread(op.operation.results, [*made.before, *made.rows, *made.end])
+
+
+def _made(elements: list[ir.Value], states: list[ir.Value], body: builders.Step, reverse: bool) -> builders.Steps:
+    """Steps that treat rows apart from each other as those do that they are a derivative of, in lists as long."""
+    made = builders.steps(elements, states, body, reverse)
+    made.op.attributes[CHECKED] = ir.UnitAttr.get()
+    return made
 
 
 def _sums_of_all_rows(op: StepsOp) -> dict[ir.Value, ir.Value]:
     """Products and other sums that steps compute for each row, made of all rows at once: tangents read them there,
     and all else is cheap to compute again."""
-    rows, known = (
-        rows_of(op.block),
-        dict(zip(op.block.arguments, map(storage_of, (*op.elements, *op.before)), strict=True)),
-    )
+    known: ValueMap = dict(zip(op.block.arguments, map(storage_of, (*op.elements, *op.before)), strict=True))
+    rows = rows_of(op.block, strict=False)
     ops = makers(op.yielded, [inner.operation for inner in op.block.operations][:-1])
-    sums = [r for inner in ops if _sums(inner) for r in inner.results if rows.dim(r) == 0]
+    sums: list[ir.Value] = [r for inner in ops if _sums(inner) for r in inner.results if rows.dim(r) == 0]
     if sums:
         replayed(op.block, known)
     x = op.elements[0]
@@ -80,7 +86,8 @@ def _sums(op: ir.Operation) -> bool:
 
 
 @transposes(StepsOp)
-def _transpose(back: Cotangents, op: StepsOp, given: Sequence[ir.Value | None]) -> None:
+def _transpose(back: Cotangents, op: StepsOp, given: Given) -> None:
+    given = [given] if isinstance(given, ir.Value) else given
     elements, states = op.elements, op.states
     fixed = [k for k, x in enumerate(elements) if not back.is_linear(x)]
     linear = [k for k, x in enumerate(elements) if back.is_linear(x)]
@@ -107,8 +114,8 @@ def _transpose(back: Cotangents, op: StepsOp, given: Sequence[ir.Value | None]) 
     whole = [elements[k] for k in fixed]
     after: list[ir.Value] = []
     if states:
-        made = builders.steps([*whole, *upstream.elements], upstream.ends, body, not has_unit(op, "reverse"))
-        erase_dead(made.block)  # cotangents of rows, and of what is captured
+        made = _made([*whole, *upstream.elements], upstream.ends, body, not has_unit(op, "reverse"))
+        erase_dead(made.op.regions[0].blocks[0])  # cotangents of rows, and of what is captured
         after = made.before
         for x, cotangent in zip(states, made.end, strict=True):
             back.add(x, cotangent)

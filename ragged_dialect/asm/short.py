@@ -101,20 +101,22 @@ class _Op:
             raise _Deviation(bracket.start, "operands")
         return bracket, bracket.end
 
-    def sizes(self) -> list[str]:
-        """The sizes of groups by the types as written; LayoutError when there are too many runs."""
-        found = [(_SEGMENTS, self.types.items)]
-        if self.name.name in MIXED_RESULTS:
-            found.append((_RESULT_SEGMENTS, self.results.items if self.results else ((0, 1),)))
-        return [f"{name} = array<i32: {', '.join(map(str, segments(self._types(items))))}>" for name, items in found]
+    def sizes(self, missing: bool = False) -> list[str]:
+        """The sizes of groups by the types as written, or those that are missing among the attributes; LayoutError when
+        there are too many runs."""
+        groups = {_SEGMENTS: self.types.items}
+        if self.name.name in MIXED_RESULTS:  # of one type it is not in parentheses
+            groups[_RESULT_SEGMENTS] = self.results.items if self.results else ((0, 1),)
+        items = self.attributes.items if missing and self.attributes else ()
+        there = {match.group(1) for a, b in items if (match := _KEY.match(self.text, a, b))}
+        return [
+            f"{name} = array<i32: {', '.join(map(str, segments(self._types(own))))}>"
+            for name, own in groups.items()
+            if name not in there
+        ]
 
     def _types(self, items: Sequence[tuple[int, int]]) -> list[str]:
         return [_BLANKS.sub(lambda m: m.group(1) or "", self.text[a:b]) for a, b in items]
-
-    def has_sizes(self) -> bool:
-        """Whether the attributes have `operandSegmentSizes`."""
-        items = self.attributes.items if self.attributes else ()
-        return any((m := _KEY.match(self.text, a, b)) and m.group(1) == _SEGMENTS for a, b in items)
 
 
 def to_generic(text: str) -> str:
@@ -165,8 +167,8 @@ def _insertions(op: _Op) -> list[Insertion]:
     name = op.name
     absent = name.name in REGION_OPS and op.region is None
     out = [] if name.quoted else _parentheses(name, op.operands_end, absent)
-    if name.name in MIXED_OPS and not op.has_sizes():
-        sizes = ", ".join(op.sizes())
+    if name.name in MIXED_OPS and (missing := op.sizes(missing=True)):
+        sizes = ", ".join(missing)
         if op.attributes is None:
             out.append((op.colon, f"{{{sizes}}} "))
         else:

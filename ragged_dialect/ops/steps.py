@@ -109,6 +109,9 @@ class StepsOp(MixedOp, name="steps", traits=[Pure]):
         return list(ended(self.block, "a function of steps")[-1].operands)
 
     def verify_invariants(self) -> None:
+        for x in self.operation.operands:
+            if not isinstance(x.type, ir.RankedTensorType):
+                raise LayoutError(f"expected tensors, got {x.type}")
         shapes = [tensor_shape(x) for x in self.operation.operands]
         ragged = [shape for shape in shapes if not shape.layout.is_dense]
         if not ragged:

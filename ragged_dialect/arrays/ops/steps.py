@@ -6,7 +6,7 @@ of anything else is computed once, before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 
@@ -25,7 +25,7 @@ from ragged_dialect.arrays.tracing.trace import Trace, element_type, traced
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError, TraceError, kind_of
 from ragged_dialect.ir import build, shapes, vectors
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import definer, terminator
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.narrowing import is_tuple
 from ragged_dialect.ops.steps import row_type
@@ -109,7 +109,7 @@ class _Steps:
 
     def _element(self, x: Tensor) -> Tensor:
         x = _with_components(x) if x.is_dense and x.ndim > 1 else contiguous(x)
-        if x.layout.axes[0] != "dr" or set(x.layout.axes[1:]) - {"d"}:
+        if x.layout.axes[:1] != ("dr",) or set(x.layout.axes[1:]) - {"d"}:
             raise LayoutError(f'scan: expected xs of layout "dr" or "dr|d", got "{x.layout}"')
         return x
 
@@ -134,7 +134,7 @@ class _Steps:
     def made(self, function: Step, reverse: bool) -> tuple[ArrayLike, ArrayLike]:
         """The carry in the end, and the results."""
         after, rows, tree = self._called(function)
-        ops, trace = self._reached(), self._trace
+        trace, ops, names = self._trace, self._reached(), dict[ir.Value, str]()
 
         def body(elements: list[ir.Value], states: list[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
             here = ir.InsertionPoint.current.block
@@ -143,24 +143,28 @@ class _Steps:
                 stand_in.replace_all_uses_with(row)
             for op in ops:
                 here.append(op)
-            return [of.get(x.value, x.value) for x in after], [of.get(x.value, x.value) for x in rows]
+            made = {name: of.get(x.value, x.value) for name, x in (*after.items(), *rows.items())}
+            names.update((x, name) for name, x in made.items())
+            return [made[name] for name in after], [made[name] for name in rows]
 
-        op = builders.steps([x.value for x in self._elements], [x.value for x in self._states], body, reverse)
-        try:
-            rows_of(op.block)
-        except PassFailure as failure:
-            raise ArgumentError(f"scan: {failure}") from None
-        for stand_in in self._given:
-            definer(stand_in.value).erase()
-        trace.ending.append(lambda: self._check_kept(op.operation, ops))
-        ends = [Tensor(trace, v, x.dtype, x.axes) for v, x in zip(op.end, self._states, strict=True)]
-        found = [Tensor(trace, v, x.dtype, (self._axis, *x.axes[1:])) for v, x in zip(op.rows, rows, strict=True)]
+        found = self._steps(body, reverse)
+        _check_rows(found.op, names)
+        trace.ending.append(lambda: self._end(found.op, ops))
+        ends = [Tensor(trace, v, x.dtype, x.axes) for v, x in zip(found.end, self._states, strict=True)]
+        axis, by_row = self._axis, zip(found.rows, rows.values(), strict=True)
+        results = [Tensor(trace, v, x.dtype, (axis, *x.axes[1:])) for v, x in by_row]
         if self._dense is not None:
-            found = [_like(y, self._dense) for y in found]
-        return unflatten(self._state_tree, ends), unflatten(tree, found)
+            results = [_like(y, self._dense) for y in results]
+        return unflatten(self._state_tree, ends), unflatten(tree, results)
 
-    def _called(self, function: Step) -> tuple[list[Tensor], list[Tensor], Tree]:
-        """The next states and the rows that a function makes."""
+    def _steps(self, body: builders.Step, reverse: bool) -> builders.Steps:
+        try:
+            return builders.steps([x.value for x in self._elements], [x.value for x in self._states], body, reverse)
+        except LayoutError as error:
+            raise ArgumentError(f"scan: {error} (concatenate some of those that have one dtype)") from None
+
+    def _called(self, function: Step) -> tuple[dict[str, Tensor], dict[str, Tensor], Tree]:
+        """The next states and the rows that a function makes, by their names in errors."""
         trace, count = self._trace, len(self._elements)
         elements, states = self._given[:count], self._given[count:]
         before, trace.inside_operation = trace.inside_operation, False
@@ -173,11 +177,11 @@ class _Steps:
         after, tree = flatten(found[0])
         if tree != self._state_tree:
             raise ArgumentError("scan: expected a carry of the containers of init from the function, got others")
-        names = [f"carry{place}" for place in leaf_places(tree)]
-        after = [self._next(as_tensor(trace, x), old, name) for x, old, name in zip(after, states, names, strict=True)]
+        named = zip(leaf_places(tree), after, states, strict=True)
+        carry = {f"carry{at}": self._next(as_tensor(trace, x), old, f"carry{at}") for at, x, old in named}
         rows, tree = flatten(found[1])
         names = [f"y{place}" for place in leaf_places(tree)]
-        return after, [self._row(as_tensor(trace, x), name) for x, name in zip(rows, names, strict=True)], tree
+        return carry, {name: self._row(as_tensor(trace, x), name) for x, name in zip(rows, names, strict=True)}, tree
 
     def _next(self, x: Tensor, old: Tensor, name: str) -> Tensor:
         """A state as the one before it."""
@@ -208,11 +212,27 @@ class _Steps:
                 found.append(op)
         return found
 
-    def _check_kept(self, steps: ir.Operation, ops: Sequence[ir.Operation]) -> None:
-        """TraceError where somebody has kept some of what is made of rows."""
-        inside = {inner for inner in ops_in(steps)}
-        if any(use.owner.operation not in inside for op in ops for x in op.results for use in x.uses):
+    def _end(self, steps: ir.Operation, ops: Sequence[ir.Operation]) -> None:
+        """Erase what stood for rows. TraceError where somebody has kept some of what is made of rows."""
+        inside, stand_ins = {inner for inner in ops_in(steps)}, [definer(x.value) for x in self._given]
+        made = [x for op in (*ops, *stand_ins) for x in op.results]
+        if any(use.owner.operation not in inside for x in made for use in x.uses):
             raise TraceError("scan: expected what is made of rows in the function, got it outside of that")
+        for stand_in in stand_ins:
+            stand_in.erase()
+
+
+def _check_rows(op: ir.Operation, names: Mapping[ir.Value, str]) -> None:
+    """ArgumentError for a function that does not treat rows apart, or gives none."""
+    block = op.regions[0].blocks[0]
+    try:
+        rows = rows_of(block)
+    except PassFailure as failure:
+        hint = "what there is of each component goes into init or xs"
+        raise ArgumentError(f"scan: {failure} ({hint})") from None
+    for x in terminator(block).operands:
+        if rows.dim(x) != 0:
+            raise ArgumentError(f"scan: expected rows as {names[x]}, got the same for all (np.zeros_like(x) has rows)")
 
 
 def _with_components(x: Tensor) -> Tensor:

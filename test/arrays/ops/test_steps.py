@@ -206,6 +206,86 @@ def test_gradients(function: Any) -> None:
         np.testing.assert_allclose(slope, (ends[0] - ends[1]) / 2e-6, rtol=1e-5)
 
 
+TABLE = rows(7, 4, seed=12)
+
+
+def chosen(h: Any, x: Any) -> Any:
+    """Conditions, elements at computed places, softmax and parts of features; a state of one feature beside."""
+    a, b = h
+    a = np.where(x > a, x * b, a * x) + rg.take(TABLE, np.argmax(x, axis=1))
+    both = np.concatenate([rg.softmax(a, axis=1), np.cumsum(x, axis=1)[:, 1:]], axis=1)
+    best = np.take_along_axis(a * x, np.argmax(x, axis=1)[:, None], axis=1)
+    return (both[:, 1:5] * 0.5, b * 0.5 + a.sum(axis=1)[:, None] * 0.1), (best[:, 0], np.maximum(x, a))
+
+
+STEPS: dict[str, tuple[Any, Any]] = {
+    "chosen": (chosen, (rows(6, 4), rows(6, 1))),
+    "stateless": (lambda h, x: (h, x * x), ()),
+    "a number": (
+        lambda h, x: ((h[0] * 0.5 + x * h[1][:, None], h[1] + (x * 2).sum(axis=1)), h[1]),
+        (rows(6, 4), rows(6)),
+    ),
+    "the largest": (lambda h, x: (h * 0.5 + x, rg.top_k(h * x, 2, axis=1)[0]), rows(6, 4)),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_values_and_gradients(name: str) -> None:
+    function, init = STEPS[name]
+    x = elements(4, lengths=(3, 0, 5, 1, 4, 5))
+    assert_scans(function, init, x)
+
+    def loss(x: Any, init: Any) -> Any:
+        end, ys = rg.scan(function, init, x)
+        return sum((y**2).sum() for y in (*leaves(end), *leaves(ys)))
+
+    by, rng = rg.grad(loss)(x, init), np.random.default_rng(5)
+    along = rg.from_lengths(rng.standard_normal(x.values.shape), x.lengths)
+    ends = [float(loss(x + step * along, init)) for step in (1e-6, -1e-6)]
+    np.testing.assert_allclose((by * along).sum(), (ends[0] - ends[1]) / 2e-6, rtol=1e-5)
+    if leaves(init):
+        found = leaves(rg.grad(loss, argnums=1)(x, init))
+        along = mapped(lambda s: rng.standard_normal(s.shape), init)
+        moved = [list(map(np.add, leaves(init), (step * a for a in leaves(along)))) for step in (1e-6, -1e-6)]
+        ends = [float(loss(x, tuple(m) if isinstance(init, tuple) else m[0])) for m in moved]
+        slope = sum((a * b).sum() for a, b in zip(found, leaves(along), strict=True))
+        np.testing.assert_allclose(slope, (ends[0] - ends[1]) / 2e-6, rtol=1e-5)
+
+
+def test_beams() -> None:
+    """The best of all ways so far, as a search by beams keeps them: sorted by scores, with where they come from."""
+    width, words = 3, 5
+    x = elements(words, lengths=(4, 0, 6))
+
+    def step(scores: Any, x: Any) -> Any:
+        ways = (scores[:, :, None] + x[:, None, :]).reshape(-1, width * words)
+        best, at = rg.top_k(ways, width, axis=1)
+        return best, (at // words, at % words)
+
+    start = np.array([[0.0, -1e9, -1e9]] * 3)
+    end, (come, word) = rg.scan(step, start, x)
+    for b, n in enumerate((4, 0, 6)):
+        scores = start[b]
+        for t in range(n):
+            ways = (scores[:, None] + x[b][t][None]).ravel()
+            at = np.argsort(-ways, kind="stable")[:width]
+            scores = ways[at]
+            np.testing.assert_array_equal(come[b][t], at // words)
+            np.testing.assert_array_equal(word[b][t], at % words)
+        np.testing.assert_allclose(end[b], scores)
+
+
+def test_many_states_of_other_types() -> None:
+    """Types take turns; of more than there are groups for is said what to do."""
+    x, count = elements(), 11
+    init = tuple(np.zeros(6, (np.float64, np.int64)[k % 2]) for k in range(count))
+    end, _ = rg.scan(lambda s, x: (tuple(one + 1 for one in s), None), init, x)
+    assert all(one.tolist() == list(LENGTHS) for one in end)
+    wide = tuple(np.zeros((6, 1 + k)) for k in range(8))
+    with pytest.raises(rg.ArgumentError, match=r"scan: .*, got 16 \(concatenate some of those that have one dtype\)"):
+        rg.scan(lambda s, x: (s, None), wide, x)
+
+
 def test_tangents() -> None:
     arrays = [elements(4), rows(6, 6), WX, WH]
     tangents = [elements(4, seed=8), rows(6, 6, seed=9), rows(4, 6, seed=10), rows(6, 6, seed=11)]
@@ -232,6 +312,13 @@ def test_numbers_that_have_no_gradient() -> None:
     np.testing.assert_allclose(gw, (moved[0] - moved[1]) / 2e-6, rtol=1e-6)
 
 
+def kept_rows(init: Any, x: Any) -> Any:
+    """A row of one scan in another one."""
+    kept: list[Any] = []
+    rg.scan(lambda h, x: (kept.append(h), (h + x, None))[1], init, x)
+    return rg.scan(lambda h, x: (h + x, None), init, x)[0] + kept[0].sum()
+
+
 @pytest.mark.parametrize(
     ("function", "text"),
     [
@@ -239,7 +326,13 @@ def test_numbers_that_have_no_gradient() -> None:
         (lambda h, x: (h + x[::-1], None), "expected steps that treat rows apart from each other, got getitem"),
         (lambda h, x: (h + rg.softmax(x, axis=0), None), "treat rows apart from each other, got softmax"),
         (lambda h, x: (h @ x.T @ x, None), "treat rows apart from each other, got matmul"),
-        (lambda h, x: (h, np.zeros(3)), "scan: expected steps that yield rows, got values that have none"),
+        (
+            lambda h, x: (h, np.zeros(3)),
+            r"scan: expected rows as y, got the same for all \(np.zeros_like\(x\) has rows\)",
+        ),
+        (lambda h, x: (np.ones((6, 4)), x), "scan: expected rows as carry, got the same for all"),
+        (lambda h, x: (h + np.ones((6, 4)), x), r"\(what there is of each component goes into init or xs\)"),
+        (lambda h, x: (h + rg.take(x, np.argmax(x, axis=1)), None), "treat rows apart from each other, got take"),
         (lambda h, x: (h, x[0]), "scan: expected rows as y, got float64 of rank 1"),
         (lambda h, x: (h.astype(np.float32), None), "expected a carry as in init, float64 of rank 2, got float32"),
         (lambda h, x: (h[:, :2], None), r"scan: expected a carry of shape \(n, 4\), got \(n, 2\)"),
@@ -274,6 +367,12 @@ test_refusals = refused(
             rg.LayoutError,
             'scan: expected xs of layout "dr" or "dr|d", got "d"',
         ),
+        (
+            lambda: rg.jit(kept_rows)(np.zeros(6), elements()),
+            rg.TraceError,
+            "scan: expected what is made of rows in the function, got it outside of that",
+        ),
+        (lambda: rg.scan(network, 0.0, 3.0), rg.LayoutError, 'scan: expected xs of layout "dr" or "dr|d", got ""'),
         (lambda: rg.scan(network, 0.0, ()), rg.ArgumentError, "scan: expected arrays as xs, got none"),
         (
             lambda: rg.scan(lambda s, x: (s, x[0] + x[1]), 0.0, (elements(), elements(lengths=(3, 0, 5, 1, 40, 4)))),
