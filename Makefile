@@ -8,7 +8,7 @@ RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-BENCHMARKS := operations contractions segments overhead launch_overhead opt_startup canonicalize scaling math_functions compile_latency training
+BENCHMARKS := operations contractions segments overhead launch_overhead opt_startup canonicalize scaling math_functions compile_latency training recurrent
 
 # Tests run beside each other, one process per core up to four: each holds a compiler.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal

@@ -71,17 +71,31 @@ def test_runs_are_compared(tmp_path: Path) -> None:
     assert told == "  2.00 times as fast: sum, base, 1 threads\n1 rows; what did not change varies from 1.00 to 1.00\n"
 
 
-def test_a_training_step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """With PyTorch, where it is installed, losses and gradients are found equal before they are timed."""
+@pytest.mark.parametrize(
+    ("name", "smaller", "arguments", "row"),
+    [
+        ("training", {"LAYERS": 1, "SEQUENCES": 3, "MEAN": 4.0}, ["--features", "8"], "| 8 | "),
+        ("recurrent", {"MEAN": 4.0}, ["--sizes", "3,4,4"], "| 3,4,4 | training | "),
+    ],
+)
+def test_a_training_step(
+    name: str,
+    smaller: dict[str, float],
+    arguments: list[str],
+    row: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With peers, where they are installed, losses and gradients are found equal before they are timed."""
     monkeypatch.syspath_prepend(FOLDER)
     monkeypatch.setenv("RAGGED_NUM_THREADS", "1")
-    training = importlib.import_module("training")
-    for name, number in {"LAYERS": 1, "SEQUENCES": 3, "MEAN": 4.0}.items():
-        monkeypatch.setattr(training, name, number)
+    benchmark = importlib.import_module(name)
+    for constant, number in smaller.items():
+        monkeypatch.setattr(benchmark, constant, number)
     monkeypatch.setattr("common._WARM", 0)
-    monkeypatch.setattr(sys, "argv", ["training.py", "--features", "8", "--repetitions", "1"])
-    training.main()
-    assert "| 8 | " in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", [name, *arguments, "--repetitions", "1"])
+    benchmark.main()
+    assert row in capsys.readouterr().out
 
 
 def test_the_model_of_experts_on_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
