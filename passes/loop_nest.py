@@ -14,6 +14,7 @@ from typing import Any
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import generic, indexing_maps
+from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.match import loop_of
 from ragged_dialect.iteration import LINALG_OPS, analyze, is_elementwise, output_count
@@ -190,8 +191,24 @@ def inline(consumer: FusedNest, value: ir.Value, producer: FusedNest) -> FusedNe
         assert loop is not None
         loops[loop_of(expr)] = loop
     fused = _combine(consumer, set(taken), _renamed(producer, loops, len(consumer.kinds)))
-    kept = consumer.partial_loops() <= fused.partial_loops() and consumer.sized_loops() <= fused.sized_loops()
-    return fused if kept else None
+    return _sized(fused, consumer, use) if consumer.partial_loops() <= fused.partial_loops() else None
+
+
+def _sized(fused: FusedNest, consumer: FusedNest, use: Operand) -> FusedNest | None:
+    """A nest whose loops that lost the operand that gave their extents, which are static, get others of no elements
+    that anybody reads. None where an extent is dynamic."""
+    layout, missing = shape_of(use.value.type).layout, consumer.sized_loops() - fused.sized_loops()
+    more: list[Operand] = []
+    for dim, loop in enumerate(use.loops):
+        if loop not in missing:
+            continue
+        extent = use.value.type.shape[dim]
+        if extent < 0 or not layout.is_plain(dim):
+            return None
+        with ir.InsertionPoint(use.value.owner):
+            nothing = shapes.empty([extent], ir.IntegerType.get_signless(1))
+        more.append(Operand(nothing, ir.AffineMap.get(len(fused.kinds), 0, [ir.AffineDimExpr.get(loop)])))
+    return replace(fused, inputs=(*fused.inputs, *more)) if len(more) == len(missing) else None
 
 
 def _renamed(nest: FusedNest, loops: dict[int, int], count: int) -> FusedNest:

@@ -24,7 +24,8 @@ _STRUCTURAL = frozenset(f"ragged.{name}" for name in ("assert_conform", "empty",
 _CHEAP = frozenset(
     ("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "arith.cmpf", "arith.maximumf", "arith.minimumf",
      "arith.addi", "arith.subi", "arith.muli", "arith.cmpi", "arith.maxsi", "arith.minsi", "arith.andi", "arith.ori",
-     "arith.xori", "arith.select", "arith.constant", "arith.extf", "arith.truncf", "arith.extsi", "arith.sitofp")
+     "arith.xori", "arith.select", "arith.constant", "arith.extf", "arith.truncf", "arith.extsi", "arith.sitofp",
+     "arith.index_cast", "linalg.index")
 )  # fmt: skip
 """What takes less time than reading an operand from memory."""
 _ROUNDINGS = frozenset(f"arith.{name}" for name in ("extf", "truncf", "extsi", "trunci"))

@@ -38,6 +38,10 @@ MAPPING = "ragged.mapping"
 BACKWARDS = "ragged.backwards"
 """Of a `linalg.generic` that a scan becomes: the loop that goes from the last index to the first."""
 
+AT_LOOPS = "ragged.at_loops"
+"""Of a `tensor.extract` in a body: its indices that are loops go over dims of the tensor as a whole, which nothing else
+says of what is no operand. So the derivative needs to add to no places."""
+
 PARALLEL = "ragged.parallel"
 """Of an `scf.for` whose iterations may run on several threads of the CPU, see `may_be_parallel`."""
 

@@ -201,3 +201,29 @@ func.func @table_in_body(%x: tensor<3x?xf32, #jagged>, %p: tensor<?xindex>, %o: 
   } -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// -----
+
+#rows = #ragged.layout<"dr|d">
+#id = affine_map<(b, i, k) -> (b, i, k)>
+
+// One element for all others, by loops that are said to go over all of these: nothing is added to places.
+// CHECK-LABEL: func.func @chosen_vjp(
+// CHECK-NOT: ragged.scatter_add
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<3x?x4xf32, #ragged.layout<"dr|d">>)
+// CHECK: %[[HERE:.*]] = linalg.index 2
+// CHECK: %[[AT:.*]] = arith.index_cast %[[HERE]] : index to i64
+// CHECK: %[[CHOSEN:.*]] = arith.cmpi eq, %[[AT]], %{{.*}} : i64
+// CHECK: arith.select %[[CHOSEN]], %{{.*}}, %{{.*}} : f32
+func.func @chosen(%x: tensor<3x?x4xf32, #rows>, %p: tensor<3x?x1xindex, #rows>) -> tensor<3x?x1xf32, #rows> {
+  %e = ragged.empty %p : (tensor<3x?x1xindex, #rows>) -> tensor<3x?x1xf32, #rows>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%p : tensor<3x?x1xindex, #rows>) outs(%e : tensor<3x?x1xf32, #rows>) {
+  ^bb0(%at: index, %out: f32):
+    %b = linalg.index 0 : index
+    %i = linalg.index 1 : index
+    %t = tensor.extract %x[%b, %i, %at] {ragged.at_loops} : tensor<3x?x4xf32, #rows>
+    linalg.yield %t : f32
+  } -> tensor<3x?x1xf32, #rows>
+  return %0 : tensor<3x?x1xf32, #rows>
+}

@@ -120,3 +120,26 @@ func.func @dear(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %i: tensor<3xf32>) ->
   %y = arith.mulf %e, %x : tensor<3x?xf32, #ragged.layout<"dr">>
   return %s, %y : tensor<3xf32>, tensor<3x?xf32, #ragged.layout<"dr">>
 }
+
+// A sum over features of what is made of none has their extent of a vector that nobody reads.
+// CHECK-LABEL: func.func @extents
+// CHECK: %[[NOTHING:.*]] = tensor.empty() : tensor<4xi1>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[NOTHING]] : tensor<3x?x1xi64, #ragged.layout<"dr|d">>, tensor<4xi1>)
+// CHECK: linalg.index 2
+// CHECK: arith.addf
+// CHECK-NOT: linalg.generic
+func.func @extents(%p: tensor<3x?x1xi64, #ragged.layout<"dr|d">>, %e: tensor<3x?x4xf32, #ragged.layout<"dr|d">>, %z: tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">> {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %0 = linalg.generic {indexing_maps = [affine_map<(b, i, k) -> (b, i, 0)>, affine_map<(b, i, k) -> (b, i, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%p : tensor<3x?x1xi64, #ragged.layout<"dr|d">>) outs(%e : tensor<3x?x4xf32, #ragged.layout<"dr|d">>) {
+  ^bb0(%at: i64, %out: f32):
+    %k = linalg.index 2 : index
+    %n = arith.index_cast %k : index to i64
+    %here = arith.cmpi eq, %n, %at : i64
+    %1 = arith.select %here, %one, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<3x?x4xf32, #ragged.layout<"dr|d">>
+  %s = linalg.reduce { arith.addf } ins(%0 : tensor<3x?x4xf32, #ragged.layout<"dr|d">>) outs(%z : tensor<3x?xf32, #ragged.layout<"dr">>) dimensions = [2]
+  return %s : tensor<3x?xf32, #ragged.layout<"dr">>
+}

@@ -11,7 +11,7 @@ from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.expressions import affine_value
 from ragged_dialect.ir.match import definer, element_of, loop_of
-from ragged_dialect.iteration import Use, expr_uses
+from ragged_dialect.iteration import AT_LOOPS, Use, expr_uses
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents
@@ -30,11 +30,6 @@ from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 Element = Callable[[list[ir.Value]], ir.Value]
 """A cotangent, of the elements of the inputs and of the result's cotangent."""
-
-
-AT_LOOPS = "ragged.at_loops"
-"""Of an element that a body takes by the indices of loops, which have the extents of the tensor: it is like that of an
-operand."""
 
 
 class Adjoint:

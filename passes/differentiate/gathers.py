@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import element_of, made_by
 from ragged_dialect.ir.walk import captures, makers
-from ragged_dialect.iteration import expr_uses
+from ragged_dialect.iteration import AT_LOOPS, expr_uses
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.differentiate.adjoint import AT_LOOPS, Adjoint
+from ragged_dialect.passes.differentiate.adjoint import Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
 from ragged_dialect.passes.differentiate.tables import has_derivative
-from ragged_dialect.passes.differentiate.values import empty_like, empty_without
+from ragged_dialect.passes.differentiate.values import empty_like, empty_without, zeros_like
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
@@ -52,7 +53,9 @@ def _scattered(adjoint: Adjoint, value: ir.Value) -> None:
 def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
     """The cotangent of a tensor from one gather of a body."""
     nest = adjoint.nest
-    if AT_LOOPS in nest.body.operations[number].attributes:
+    extract = nest.body.operations[number].operation
+    is_whole = AT_LOOPS in extract.attributes
+    if is_whole and all(_loop(index) is not None for index in list(extract.operands)[1:]):
         return adjoint.of_operand_at(number, like)
     if nest.reduces or not nest.outs[0].map.is_permutation:
         raise PassFailure(
@@ -63,8 +66,12 @@ def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
     def term(given: list[ir.Value]) -> ir.Value:
         return adjoint.gathered(number, given)[0]
 
-    terms = storage_of(mapped(ins, Access(empty_like(out.value, element_of(like.type)), out.map), nest.kinds, term))
-    rows = _Rows.of(nest, nest.body.operations[number].operation, like)
+    made = mapped(ins, Access(empty_like(out.value, element_of(like.type)), out.map), nest.kinds, term)
+    chosen = _Chosen.of(nest, extract) if is_whole else None
+    if chosen is not None:
+        return chosen.spread(made, chosen.places(adjoint, number), like)
+    terms = storage_of(made)
+    rows = _Rows.of(nest, extract, like)
     if rows is not None:
         features = len(nest.kinds) - rows.loops
         return added(flat(terms, features), flat(storage_of(rows.positions(adjoint))), like)
@@ -75,6 +82,50 @@ def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
 
     positions = mapped(ins, Access(empty_like(out.value, build.i64()), out.map), nest.kinds, position)
     return added(flat(terms), flat(storage_of(positions)), like)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """A gather of one element along a plain dim for all others: `dim` is where data picks it, `loops` go over each of
+    the other dims as a whole, and those that are left have one iteration."""
+
+    nest: Nest
+    dim: int
+    loops: Sequence[int | None]
+
+    @staticmethod
+    def of(nest: Nest, extract: ir.Operation) -> _Chosen | None:
+        """What an op of the body takes of a tensor, None where it takes anything else."""
+        loops = [_loop(index) for index in list(extract.operands)[1:]]
+        rank, out = len(nest.kinds), nest.outs[0]
+        if loops.count(None) != 1 or out.map != ir.AffineMap.get_identity(rank):
+            return None
+        once = all(out.value.type.shape[loop] == 1 for loop in range(rank) if loop not in loops)
+        return _Chosen(nest, loops.index(None), loops) if once else None
+
+    def places(self, adjoint: Adjoint, number: int) -> ir.Value:
+        """Where each element was taken."""
+
+        def place(given: list[ir.Value]) -> ir.Value:
+            return build.to_i64(adjoint.gathered(number, given)[1][self.dim])
+
+        out = self.nest.outs[0]
+        ins = [*adjoint.likes, adjoint.given]
+        return mapped(ins, Access(empty_like(out.value, build.i64()), out.map), self.nest.kinds, place)
+
+    def spread(self, terms: ir.Value, places: ir.Value, like: ir.Value) -> ir.Value:
+        """Each term at its place, and zeros elsewhere."""
+        rank = len(self.loops)
+        at = {loop: ir.AffineDimExpr.get(dim) for dim, loop in enumerate(self.loops)}
+        exprs = [at.get(loop, ir.AffineConstantExpr.get(0)) for loop in range(len(self.nest.kinds))]
+        over = ir.AffineMap.get(rank, 0, exprs)
+
+        def body(given: list[ir.Value]) -> ir.Value:
+            here = arith.cmpi(arith.CmpIPredicate.eq, build.to_i64(loop_index(self.dim)), given[1])
+            return arith.select(here, given[0], zeros_like(given[0]))
+
+        out = Access(empty_like(like), ir.AffineMap.get_identity(rank))
+        return mapped([Access(terms, over), Access(places, over)], out, ["parallel"] * rank, body)
 
 
 @dataclass(frozen=True)

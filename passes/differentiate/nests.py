@@ -14,7 +14,7 @@ from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
-from ragged_dialect.types import is_ragged, shape_of
+from ragged_dialect.types import is_tensor, shape_of
 
 Body = Callable[[list[ir.Value]], ir.Value]
 
@@ -147,12 +147,21 @@ def _without_unread(op: ir.Operation, ins: Sequence[Access], out: Access, kinds:
 
 def _is_covered(access: Access, others: Sequence[Access]) -> bool:
     """Whether other operands have the loops that an operand gives the extents of, nested alike."""
-    if not is_ragged(access.value.type):
-        return all(any(e in other.map.results for other in others) for e in access.map.results)
-    layout = shape_of(access.value.type).layout
-    return any(
-        o.map == access.map and is_ragged(o.value.type) and shape_of(o.value.type).layout == layout for o in others
+    there = {axis for other in others for axis in _axes(other)}
+    loops = {expr for letters, exprs in there for expr in exprs if letters.startswith("d")}
+    return all(
+        axis in there if len(axis[0]) > 1 else axis[1][0] in loops or isinstance(axis[1][0], ir.AffineConstantExpr)
+        for axis in _axes(access)
     )
+
+
+def _axes(access: Access) -> list[tuple[str, tuple[ir.AffineExpr, ...]]]:
+    """The letters of each storage axis, and how its dims are indexed."""
+    exprs = list(access.map.results)
+    if not is_tensor(access.value.type):
+        return []
+    layout = shape_of(access.value.type).layout
+    return [(letters, tuple(exprs[dim] for dim in layout.dims(number))) for number, letters in enumerate(layout.axes)]
 
 
 def mapped(ins: Sequence[Access], out: Access, kinds: Sequence[str], body: Body) -> ir.Value:

@@ -22,7 +22,6 @@ from ragged_dialect.arrays.index.rows import (
     with_axis,
 )
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
-from ragged_dialect.arrays.tracing.elements import BOOL
 from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
@@ -89,9 +88,7 @@ def _looped(x: Tensor, head: NestedAxis, sizes: Sequence[int], row: Callable[...
 
     loops = loops_of(like)
     out = (empty(x.trace, axes, loops.levels, x.dtype), x.dtype, axes, range(like.ndim))
-    # what gives the extent of a window where the result is fused into a sum over it
-    extents = [Tensor(x.trace, shapes.empty([size], element_type(BOOL)), BOOL, (PlainAxis(size),)) for size in sizes]
-    return compute(x.trace, [(e, (2 + k,)) for k, e in enumerate(extents)], [out], like.ndim, frozenset(), body)[0]
+    return compute(x.trace, [], [out], like.ndim, frozenset(), body)[0]
 
 
 def take_dense(x: Tensor, dim: int, at: ir.Value) -> Tensor:

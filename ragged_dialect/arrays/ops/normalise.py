@@ -10,6 +10,7 @@ from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, where
 from ragged_dialect.arrays.ops.reduce import finish, kept, reduce, source
 from ragged_dialect.arrays.ops.statistics import count, float_dtype, mean_of, squares_about, summed, wide
+from ragged_dialect.arrays.ops.ufunc_floats import without_derivative
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.loops import empty, loops_of, mapped
 from ragged_dialect.arrays.tracing.operation import operation
@@ -35,11 +36,13 @@ def _with_reduced(x: Tensor, dims: frozenset[int], reduced: list[Tensor], body: 
 
 
 def _maximum_and_sum(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
-    """The largest element, and the sum of exp(x - largest)."""
+    """The largest element, and the sum of exp(x - largest). What is made of both does not depend on which number is
+    taken off: the largest one has no part in derivatives."""
     inner = wide(x.dtype)
 
     def largest(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
-        return [arith.maximumf(accumulated[0], elements.convert(given[0], x.dtype, inner))]
+        element = without_derivative(elements.convert(given[0], x.dtype, inner), inner)
+        return [arith.maximumf(accumulated[0], element)]
 
     (high,) = reduce(x, dims, [(inner, elements.infinity(inner, -1))], largest)
     return high, summed(x, dims, inner, lambda e: math.exp(arith.subf(*e)), [high])

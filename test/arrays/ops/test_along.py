@@ -89,6 +89,22 @@ def test_equal_arrays() -> None:
     assert np.array_equal(holes, holes, equal_nan=True)
 
 
+@pytest.mark.parametrize(("axis", "shape"), [(2, (1, 3)), (3, (4, 1)), (2, (2, 3))])
+def test_gradients_of_what_is_taken(axis: int, shape: tuple[int, int]) -> None:
+    """One element for all others, or several, which may be one twice."""
+    rng = np.random.default_rng(0)
+    x = rg.from_lengths(rng.standard_normal((sum(LENGTHS), 4, 3)), LENGTHS)
+    at = rg.from_lengths(rng.integers(0, (4, 3)[axis - 2], (sum(LENGTHS), *shape)), LENGTHS)
+    for target in (None, "emulator"):
+        found = rg.jit(rg.grad(lambda x: (rg.take_along_axis(x, at, axis=axis) ** 2).sum()), target=target)(x)
+        wanted = np.zeros_like(x.values)
+        for place in np.ndindex(*at.values.shape):
+            own = [*place]
+            own[axis - 1] = at.values[place]
+            wanted[tuple(own)] += 2 * x.values[tuple(own)]
+        np.testing.assert_allclose(found.values, wanted)
+
+
 def test_shapes_of_all_dims() -> None:
     x = array(LENGTHS, (12,))
     for shape in ((4, None, 3, 4), (4, None, 2, 3, 2), (4, None, 12, 1), (4, None, -1, 6), (4, None, 1, 12)):

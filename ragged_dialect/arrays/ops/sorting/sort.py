@@ -20,6 +20,8 @@ from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.match import definer
+from ragged_dialect.iteration import AT_LOOPS
 from ragged_dialect.layout import RAGGED
 
 
@@ -93,6 +95,8 @@ def taken(x: Tensor, dim: int, indices: Tensor) -> Tensor:
     """The elements along a dim at indices in range; what has those is without windows, and is `x` in other dims."""
     number = x.place(dim)[0]
     axis = indices.axes[number]
+    if isinstance(axis, PlainAxis) and axis.extent == 1 and x.shape[dim] != 0:
+        return _chosen(x, dim, indices)
     out = shapes.empty(indices.storage_sizes(), element_type(x.dtype))
     out = shapes.cast(out, ir.RankedTensorType.get(indices.storage.type.shape, element_type(x.dtype)))
     rank = len(out.type.shape)
@@ -110,3 +114,16 @@ def taken(x: Tensor, dim: int, indices: Tensor) -> Tensor:
     identity = ir.AffineMap.get_identity(rank)
     made = generic.generic([indices.storage], [out], [identity, identity], ["parallel"] * rank, body).result
     return x.trace.assembled(made, indices.axes, x.dtype)
+
+
+def _chosen(x: Tensor, dim: int, indices: Tensor) -> Tensor:
+    """One element along a plain dim for all the others."""
+
+    def body(given: list[ir.Value]) -> ir.Value:
+        at = [loop_index(k) for k in range(x.ndim)]
+        at[dim] = build.to_index(given[0])
+        made = tensor.extract(x.value, at)
+        definer(made).attributes[AT_LOOPS] = ir.UnitAttr.get()
+        return made
+
+    return mapped(indices, [], x.dtype, body)
