@@ -21,8 +21,10 @@ from ragged_dialect.lowering.widen import multiplies_short, needs_widening, wide
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.ops.regions import YieldOp
+from ragged_dialect.ops.steps import StepsOp
 from ragged_dialect.passes.base import PassFailure, faults_at
 from ragged_dialect.passes.ragged_decompose_attention import MEANINGS, settled
+from ragged_dialect.passes.ragged_decompose_steps import decompose_steps
 from ragged_dialect.types import is_tensor
 
 Expansion = Callable[[ir.Operation], Sequence[ir.Value]]
@@ -30,7 +32,7 @@ Expansion = Callable[[ir.Operation], Sequence[ir.Value]]
 results. Checks have been made by then."""
 
 
-EXPANDED = frozenset({ScanOp.OPERATION_NAME, RecurrenceOp.OPERATION_NAME, YieldOp.OPERATION_NAME})
+EXPANDED = frozenset(op.OPERATION_NAME for op in (ScanOp, RecurrenceOp, StepsOp, YieldOp))
 """The ops of the dialect that have no rule: others that have one are made of them, or have them inside."""
 
 
@@ -84,8 +86,9 @@ def expand_foreign(module: ir.Operation) -> None:
 
 
 def prepare(module: ir.Operation, recompute: bool = False) -> None:
-    """Settle the extents of attention, decompose softmax (`recompute` as for `decompose_softmax`) and scans, widen the
-    accumulators of short floats; without `recompute` their factors too, before they are multiplied."""
+    """Decompose steps, settle the extents of attention, decompose softmax (`recompute` as for `decompose_softmax`) and
+    scans, widen the accumulators of short floats; without `recompute` their factors too, before they are multiplied."""
+    decompose_steps(module)
     for op in find_ops(module, *MEANINGS):
         settled(op)
     for op in () if recompute else find_ops(module, "linalg.generic"):

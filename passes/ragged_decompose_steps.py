@@ -46,14 +46,19 @@ class RaggedDecomposeSteps(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
-        for found in reversed(find_ops(op, StepsOp.OPERATION_NAME)):  # those inside others first
-            if CHECKED not in found.attributes:
-                _check(view_of(found, StepsOp).block)
-            with ir.InsertionPoint(found), found.location:
-                for result, made in zip(found.results, _decomposed(found), strict=True):
-                    if made is not None:
-                        result.replace_all_uses_with(made)
-            found.erase()
+        decompose_steps(op)
+
+
+def decompose_steps(root: ir.Operation) -> None:
+    """Replace the ops inside another one. PassFailure for steps that do not treat rows apart."""
+    for op in reversed(find_ops(root, StepsOp.OPERATION_NAME)):  # those inside others first
+        if CHECKED not in op.attributes:
+            _check(view_of(op, StepsOp).block)
+        with ir.InsertionPoint(op), op.location:
+            for result, made in zip(op.results, _decomposed(op), strict=True):
+                if made is not None:
+                    result.replace_all_uses_with(made)
+        op.erase()
 
 
 def _check(block: ir.Block) -> None:

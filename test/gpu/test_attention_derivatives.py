@@ -32,7 +32,7 @@ def assert_derived(
     assert_near(op, found, expected, element)
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", SHORT)
@@ -48,7 +48,7 @@ def test_softcap(op: str, element: str, target: str) -> None:
     assert_derived(op, element, (3, 1), (16, 32), "causal", 1.5, target)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("element", SHORT)
 @pytest.mark.parametrize("op", OPS)
@@ -67,6 +67,7 @@ def test_head_dims(op: str, element: str, dims: tuple[int, int], target: str) ->
     assert_derived(op, element, (2, 2), dims, "causal_end", None, target)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 def test_one_component_that_is_known(target: str) -> None:
     """The loop over components stays."""
@@ -140,7 +141,7 @@ def test_nothing_else_is_launched_or_kept_in_memory(op: str, dim: int, results: 
 
 
 @pytest.mark.ptx
-@pytest.mark.sampled(36)
+@pytest.mark.sampled(72)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("cap", [None, 30.0, "scored"])
 @pytest.mark.parametrize(("element", "dim"), [

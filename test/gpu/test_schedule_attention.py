@@ -33,7 +33,7 @@ def test_keys(element: str, keys: str, target: str) -> None:
     assert_near(found, given, element, keys, 0.25)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("element", SHORT)
 def test_scores(element: str, target: str) -> None:
@@ -139,7 +139,7 @@ def test_a_sum_may_be_unused() -> None:
 
 
 @pytest.mark.ptx
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("softcap", ["", ", softcap = 30.0", "scored"])
 @pytest.mark.parametrize(("element", "dim"), [

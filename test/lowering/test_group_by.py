@@ -23,7 +23,7 @@ def keys_of(kind: str, count: int, size: int) -> np.ndarray:
     return np.minimum(rng.zipf(1.5, size) - 1, count - 1) if kind == "skewed" else np.full(size, count - 1)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", ["uniform", "skewed", "one"])
 @pytest.mark.parametrize(
     ("count", "size"), [(1, 5), (8, 0), (3, 1), (7, 300), (300, 7), (5, 2000), (3, 70000), (1025, 5), (3000, 4000)]
@@ -75,6 +75,7 @@ NUMBERS = """func.func @f(%keys: tensor<?xi32>, %count: i64, %x: tensor<?xKIND>)
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["i32", "i64"])
 @pytest.mark.parametrize(("count", "size"), [(3, 0), (7, 300), (5, 70000), (3000, 4000)])
 def test_numbers_instead_of_places(compile: Compile, kind: str, count: int, size: int) -> None:

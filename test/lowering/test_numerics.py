@@ -175,7 +175,7 @@ def test_kernels_compute_what_the_interpreter_computes(target: str, draws: Any) 
     check_any(draws, target)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("element", sorted(DTYPES))
 def test_every_element_type_on_one_layout(element: str, target: str, request: pytest.FixtureRequest) -> None:
     if target != "cpu" and element not in ("bf16", "f32", "i64") and not request.config.getoption("--slow"):

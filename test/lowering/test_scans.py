@@ -75,7 +75,7 @@ def test_scans(element: str, rows: str, kind: str, options: str, compile: Compil
     assert_alike(found[0] if vectors else found, wanted[0] if vectors else wanted, element)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("lengths", [[0, 300, 0, 128, 129], [1], [], [127, 1, 512, 0], [5, LEAST + 70, 3, LEAST]])
 @pytest.mark.parametrize("features", [(), (5,), (8,)])
@@ -97,6 +97,7 @@ def test_long_components(features: tuple[int, ...], lengths: list[int], options:
         np.testing.assert_array_equal(found[0][low:high], sums[::-1] if reverse else sums)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("features", [(), (1,), (12,)])
 @pytest.mark.parametrize("element", ["f32", "f64"])

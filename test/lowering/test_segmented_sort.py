@@ -45,7 +45,7 @@ def segments(lengths: tuple[int, ...]) -> tuple[np.ndarray, list[slice]]:
     return offsets, [slice(low, high) for low, high in pairwise(offsets.tolist())]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", ["all", "few", "ascending", "descending"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -60,7 +60,7 @@ def test_keys(compile: Compile, lengths: tuple[int, ...], dtype: str, kind: str)
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", ["all", "few", "descending"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -102,7 +102,7 @@ def test_a_static_result(compile: Compile) -> None:
 VALUES = (-0.0, 0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, -np.nan, 5e-324, -3.0)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int64", "bool"])
 @pytest.mark.parametrize("descending", [False, True])

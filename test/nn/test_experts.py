@@ -46,7 +46,7 @@ def loop(layer: Layer, k: int, activation: str = "silu", normalized: bool = True
     return out
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_tokens_are_sums_of_what_experts_make_of_them(k: int, gated: bool) -> None:
@@ -94,6 +94,7 @@ def test_all_tokens_may_go_to_one_expert_and_some_have_nan() -> None:
     np.testing.assert_allclose(np.delete(found, 3, 0), np.delete(expected, 3, 0), atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("normalized", [False, True])
 def test_its_gradients_are_those_of_finite_differences(normalized: bool) -> None:
     layer, upstream = made(9, 4), np.random.default_rng(1).standard_normal((9, 6))

@@ -98,6 +98,7 @@ def test_a_training_step(
     assert row in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_model_of_experts_on_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(FOLDER)
     scaling = importlib.import_module("expert_scaling")

@@ -158,6 +158,7 @@ def test_mixture_of_experts(capsys: pytest.CaptureFixture[str]) -> None:
         np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["emulator", "ptx-emulator"])
 def test_mixture_of_experts_on_a_gpu(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Routing decisions stay on the device."""

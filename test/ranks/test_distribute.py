@@ -124,7 +124,7 @@ def joined(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     return values, np.concatenate([[0], np.cumsum(np.concatenate([np.diff(offsets) for _, offsets in parts]))])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("owned", OWNED, ids=str)
 def test_there_and_back(owned: tuple[int, ...], seed: int) -> None:
@@ -141,7 +141,7 @@ def test_there_and_back(owned: tuple[int, ...], seed: int) -> None:
         assert text.count("linalg.transpose") == program.count("ragged.all_to_all %") == 2
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("owned", OWNED, ids=str)
 def test_gradients(owned: tuple[int, ...]) -> None:
     rng, text, ranks = np.random.default_rng(0), of_ranks(THERE_AND_BACK, owned), len(owned)

@@ -18,6 +18,7 @@ FILES = sorted(
     [f for f in (ROOT / "lit_tests" / "dialect").glob("*.mlir") if "invalid" not in f.name]
     + list((ROOT / "examples").glob("*.mlir"))
 )
+FILES = [f for f in FILES if "ragged.yield" not in f.read_text()]  # IRDL does not say that an op ends a block
 
 
 @pytest.fixture(name="irdl", scope="module")

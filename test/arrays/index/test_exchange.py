@@ -174,6 +174,7 @@ def test_chunks_that_are_none(owned: Any, chunks: Any, text: str) -> None:
         rg.nn.moe(x, x @ all_[0], *all_[1:], k=2, owned=owned, chunks=chunks)
 
 
+@pytest.mark.slow
 def test_no_more_chunks_than_experts() -> None:
     """Groups without an expert are code that takes long to compile."""
     x, router, *experts = weights()

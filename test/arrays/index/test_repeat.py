@@ -18,6 +18,7 @@ def again(rows: list[Any], counts: list[Any]) -> list[Any]:
     return [again(row, own) if own else [] for row, own in zip(rows, counts, strict=True)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("features", [(), (2,)], ids=str)
 def test_numbers_of_each_element(seed: int, features: tuple[int, ...]) -> None:

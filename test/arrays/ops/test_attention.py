@@ -96,6 +96,7 @@ def test_ragged_masks(kind: str, causal: bool) -> None:
     assert_components(traced(q, k, v, mask), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["bool", "float"])
 @pytest.mark.parametrize("of_keys", [True, False])
 def test_ragged_masks_of_keys_or_of_queries(kind: str, of_keys: bool) -> None:

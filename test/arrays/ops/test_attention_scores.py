@@ -90,7 +90,7 @@ OF_NUMPY: dict[Score, Score] = {
 """Scores, and the same of NumPy's arrays."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("score", OF_NUMPY)
 def test_scores(score: Score) -> None:
     arrays = given()
@@ -267,6 +267,7 @@ def narrow(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
     return s + rg.take(SLOPES, np.minimum(found + most, zero))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("kind", ["booleans of keys", "floats of keys", "dense"])
 def test_a_mask_beside_a_score(kind: str, target: str) -> None:

@@ -131,7 +131,7 @@ FOLDED: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("program", "expected"), [p[1:] for p in FOLDED], ids=[p[0] for p in FOLDED])
 def test_first_elements_of_pairs_are_folded_in_place(program: Callable[..., Any], expected: Callable[..., Any]) -> None:
     """By a loop for each second one, as those of all pairs have one length; nothing is sorted."""

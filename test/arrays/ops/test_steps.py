@@ -112,7 +112,7 @@ def test_steps(name: str, reverse: bool) -> None:
     assert_scans(function, init, elements(4), reverse)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_on_a_gpu(name: str, reverse: bool) -> None:
@@ -191,7 +191,7 @@ def products(x: Any, init: Any, wx: Any, wh: Any) -> Any:
     return (rg.grad(loss, argnums=3)(x, init, wx, wh) ** 2).sum()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", [loss, ends_only, products])
 def test_gradients(function: Any) -> None:
     arrays: list[Any] = [elements(4, lengths=(3, 0, 5, 1, 4, 5)), rows(6, 6), WX, WH]

@@ -36,6 +36,7 @@ def test_rows(dtype: Any, k: int) -> None:
     np.testing.assert_array_equal(values.astype(np.float64), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("k", [1, 7])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.int64])
 def test_smallest(dtype: Any, k: int) -> None:

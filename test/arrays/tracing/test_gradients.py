@@ -192,6 +192,7 @@ TAKEN = {
 """What bodies take of an array."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_is_taken_of_a_computed_array_has_a_gradient(name):
     """As of an argument: a table that was made in a body had none."""
@@ -267,6 +268,7 @@ def test_gradient_in_a_jit_function():
     np.testing.assert_allclose(new, w - 0.1 * 2 * x.values.T @ product)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("keys", [{"causal": True}, {"window": (0, 0)}])
 def test_second_derivatives_of_softcaps_with_hidden_keys(keys):
