@@ -47,8 +47,8 @@ def scan(function: Step, init: ArrayLike, xs: ArrayLike, *, reverse: bool = Fals
     on all components that have an element there at once: `x` is [n, ...] and the carry [n, ...], with one row for each,
     in an order of its own, so that `carry @ w` is a product. It treats rows apart from each other, gives a carry of the
     same dtypes and shapes, and rows y, or None. The carry of an empty component is `init`. There are gradients by all
-    that is read; they read the carries, which are kept. Calls outside of `rg.jit` compile it once for a function:
-    define it outside of loops, and pass arrays that change in `init`.
+    that is read; they read the carries, which are kept. Calls outside of `rg.jit` compile it once for a function, which
+    is called once then: define it outside of loops, and pass arrays that change in `init`.
 
     ```python
     def step(h, x):
