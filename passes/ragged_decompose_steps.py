@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
@@ -38,7 +38,8 @@ class RaggedDecomposeSteps(RaggedPass):
     }
     ```
 
-    Rows are gathered before the loop, and back behind it. Results that nobody reads are not made.
+    Rows are gathered before the loop, and back behind it, but for what other steps take. With `reverse` the loop begins
+    at the ends of the longest components, and others join it at theirs. Results that nobody reads are not made.
     """
 
     name: ClassVar[str] = "ragged-decompose-steps"
@@ -51,14 +52,21 @@ class RaggedDecomposeSteps(RaggedPass):
 
 def decompose_steps(root: ir.Operation) -> None:
     """Replace the ops inside another one. PassFailure for steps that do not treat rows apart."""
-    for op in reversed(find_ops(root, StepsOp.OPERATION_NAME)):  # those inside others first
+    packed: _Packed = {}
+    for op in sorted(find_ops(root, StepsOp.OPERATION_NAME), key=_depth, reverse=True):  # those inside others first
         if CHECKED not in op.attributes:
             _check(view_of(op, StepsOp).block)
         with ir.InsertionPoint(op), op.location:
-            for result, made in zip(op.results, _decomposed(op), strict=True):
+            for result, made in zip(op.results, _decomposed(op, packed), strict=True):
                 if made is not None:
                     result.replace_all_uses_with(made)
         op.erase()
+
+
+def _depth(op: ir.Operation) -> int:
+    """How many steps an op is inside of."""
+    around = op.parent
+    return 0 if around is None else _depth(around.operation) + (around.name == StepsOp.OPERATION_NAME)
 
 
 def _check(block: ir.Block) -> None:
@@ -69,38 +77,32 @@ def _check(block: ir.Block) -> None:
 
 
 class _Packing:
-    """Rows by their step: those of one step follow one another, from the longest component to the shortest."""
+    """Rows by their place in components: those of one place follow one another, from the longest component to the
+    shortest."""
 
-    def __init__(self, x: ir.Value, reverse: bool) -> None:
-        self._like, self._reverse = x, reverse
-        self._lengths, self._offsets = builders.lengths(x, 1), builders.offsets(x, 1)
-        self.batch = shapes.dim(self._lengths, 0)
-        self.longest = builders.max_length(x, 1)
-        shorter = vectors.generate(self.batch, lambda b: build.sub(self.longest, shapes.load(self._lengths, b)))
+    def __init__(self, x: ir.Value) -> None:
+        self.block = ir.InsertionPoint.current.block
+        self._like, self._offsets = x, builders.offsets(x, 1)
+        lengths, self.longest = builders.lengths(x, 1), builders.max_length(x, 1)
+        batch = shapes.dim(lengths, 0)
+        shorter = vectors.generate(batch, lambda b: build.sub(self.longest, shapes.load(lengths, b)))
         groups = builders.group_by(shorter, build.value(build.add(self.longest, 1)))
         self._order, ends = builders.values(groups), builders.offsets(groups, 1)
-        self._place = builders.values(builders.group_by(self._order, build.value(self.batch)))
+        self._place = builders.values(builders.group_by(self._order, build.value(batch)))
         self.firsts = vectors.running(
             self.longest, lambda t: build.to_i64(shapes.load(ends, build.sub(self.longest, t)))
         )
 
-    def _element(self, component: Mixed, step: Mixed) -> Mixed:
-        """The element that a component has at a step, or the step of an element."""
-        if not self._reverse:
-            return step
-        return build.sub(build.sub(shapes.load(self._lengths, component), 1), step)
-
     def packed(self, x: ir.Value) -> ir.Value:
-        """The rows of a ragged value by steps."""
+        """The rows of a ragged value by their places."""
         storage, features = storage_of(x), shapes.dims(storage_of(x))[1:]
         layout = shape_of(without_gaps(x).type).layout
         out = shapes.empty([vectors.last(self.firsts), *features], x.type.element_type)
         like = builders.assemble([out, self.firsts], layout, (None, None, *shapes.static(features)))
 
         def row(indices: list[ir.Value]) -> list[Mixed]:
-            component = shapes.load(self._order, indices[1])
-            element = self._element(component, indices[0])
-            return [build.add(shapes.load(self._offsets, component), element), *indices[2:]]
+            first = shapes.load(self._offsets, shapes.load(self._order, indices[1]))
+            return [build.add(first, indices[0]), *indices[2:]]
 
         return builders.values(_gathered(storage, like, row))
 
@@ -113,15 +115,19 @@ class _Packing:
         return _gathered(state, empty_like(state), lambda at: [shapes.load(self._place, at[0]), *at[1:]])
 
     def unpacked(self, rows: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
-        """A ragged value of rows by steps."""
+        """A ragged value of rows by their places."""
         own = frozenset(range(2, len(self._like.type.shape)))
         out = empty_without(self._like, own, type_.element_type, shapes.dims(rows)[1:])
 
         def row(indices: list[ir.Value]) -> list[Mixed]:
-            step = self._element(indices[0], indices[1])
-            return [build.add(shapes.load(self.firsts, step), shapes.load(self._place, indices[0])), *indices[2:]]
+            first = shapes.load(self.firsts, indices[1])
+            return [build.add(first, shapes.load(self._place, indices[0])), *indices[2:]]
 
         return shapes.cast(_gathered(rows, out, row), type_)
+
+
+_Packed: TypeAlias = "dict[ir.Value, tuple[_Packing, ir.Value]]"
+"""Values that were made of rows by their places, and these: other steps take them as they are."""
 
 
 def _gathered(x: ir.Value, out: ir.Value, row: Callable[[list[ir.Value]], list[Mixed]]) -> ir.Value:
@@ -134,11 +140,12 @@ def _gathered(x: ir.Value, out: ir.Value, row: Callable[[list[ir.Value]], list[M
     return generic([], [out], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body).result
 
 
-def _decomposed(op: ir.Operation) -> list[ir.Value | None]:
+def _decomposed(op: ir.Operation, packed: _Packed) -> list[ir.Value | None]:
     """What takes the place of results, None for those that nobody reads."""
     steps = view_of(op, StepsOp)
-    packing = _Packing(without_gaps(steps.elements[0]), has_unit(op, "reverse"))
-    elements = [packing.packed(x) for x in steps.elements]
+    known = {x: packed[x] for x in steps.elements if x in packed and packed[x][0].block == op.block}
+    packing = next(iter(known.values()))[0] if known else _Packing(without_gaps(steps.elements[0]))
+    elements = [known[x][1] if x in known and known[x][0] is packing else packing.packed(x) for x in steps.elements]
     states = [packing.sorted(x) for x in steps.states]
     kept = [k for k, result in enumerate([*steps.before, *steps.rows]) if list(result.uses)]
     sizes = _sizes(steps, elements, states)
@@ -146,8 +153,9 @@ def _decomposed(op: ir.Operation) -> list[ir.Value | None]:
     outs = [shapes.empty([total, *sizes[k]], op.results[k].type.element_type) for k in kept]
 
     def body(step: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-        first = shapes.load(packing.firsts, step)
-        count = build.sub(shapes.load(packing.firsts, build.add(step, 1)), first)
+        place = build.sub(build.sub(packing.longest, 1), step) if has_unit(op, "reverse") else step
+        first = shapes.load(packing.firsts, place)
+        count = build.sub(shapes.load(packing.firsts, build.add(place, 1)), first)
         before = [_rows(x, 0, count) for x in carried[: len(states)]]
         made = inlined(steps.block, [*(_rows(x, first, count) for x in elements), *before])
         for x in made:
@@ -162,7 +170,8 @@ def _decomposed(op: ir.Operation) -> list[ir.Value | None]:
     made = flow.for_loop(packing.longest, [*states, *outs], body)
     found: list[ir.Value | None] = [None] * len(op.results)
     for k, x in zip(kept, made[len(states) :], strict=True):
-        found[k] = packing.unpacked(x, op.results[k].type)
+        whole = found[k] = packing.unpacked(x, op.results[k].type)
+        packed[whole] = packing, x
     ends = [packing.resorted(x) for x in made[: len(states)]]
     return [*found[: len(found) - len(ends)], *ends]
 

@@ -37,19 +37,17 @@ func.func @network(%x: !x, %start: tensor<3x8xf32>) -> (!x, tensor<3x8xf32>) {
 
 // -----
 
-// With `reverse` a component's last element is its first step. What steps capture stays where it is.
+// With `reverse` the first step is the last place of the longest components. What steps capture stays where it is.
 
 !x = tensor<?x?xf64, #ragged.layout<"dr">>
 
 // CHECK-LABEL: func.func @reverse
 // CHECK-SAME: (%[[X:.*]]: tensor<?x?xf64, #ragged.layout<"dr">>, %[[START:.*]]: tensor<?xf64>, %[[FACTOR:.*]]: f64)
-// CHECK: %[[LENGTHS:.*]] = ragged.lengths %[[X]] {level = 1}
-// CHECK: %[[PACKED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?x?xf64, #ragged.layout<"dr">>)
-// CHECK: %[[LENGTH:.*]] = tensor.extract %[[LENGTHS]]
-// CHECK: %[[AS_INDEX:.*]] = arith.index_cast %[[LENGTH]] : i64 to index
-// CHECK: %[[LAST:.*]] = arith.subi %[[AS_INDEX]], %c1
-// CHECK: arith.subi %[[LAST]], %{{.*}} : index
-// CHECK: scf.for
+// CHECK: %[[LONGEST:.*]] = ragged.max_length %[[X]] {level = 1}
+// CHECK: %[[LOOP:.*]]:2 = scf.for %[[STEP:.*]] = %c0 to %[[LONGEST]]
+// CHECK: %[[LAST:.*]] = arith.subi %[[LONGEST]], %c1
+// CHECK: %[[PLACE:.*]] = arith.subi %[[LAST]], %[[STEP]]
+// CHECK: tensor.extract %{{.*}}[%[[PLACE]]]
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?xf64>, tensor<?xf64>)
 // CHECK: arith.mulf %{{.*}}, %[[FACTOR]] : f64
 func.func @reverse(%x: !x, %start: tensor<?xf64>, %factor: f64) -> !x {
@@ -66,6 +64,32 @@ func.func @reverse(%x: !x, %start: tensor<?xf64>, %factor: f64) -> !x {
     ragged.yield %next : (tensor<?xf64>) -> ()
   }) {reverse} : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
   return %before : !x
+}
+
+// -----
+
+// What steps make others take as it is, in their order.
+
+!x = tensor<?x?xf64, #ragged.layout<"dr">>
+
+// CHECK-LABEL: func.func @both
+// CHECK-COUNT-2: ragged.group_by
+// CHECK-NOT: ragged.group_by
+// CHECK: %[[FIRST:.*]]:2 = scf.for {{.*}} -> (tensor<?xf64>, tensor<?xf64>)
+// CHECK: scf.for
+// CHECK: tensor.extract_slice %[[FIRST]]#1
+func.func @both(%x: !x, %start: tensor<?xf64>) -> tensor<?xf64> {
+  %before, %sums, %end = ragged.steps %x, %start ({
+  ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
+    %next = arith.addf %row, %state : tensor<?xf64>
+    ragged.yield %next, %next : (tensor<?xf64>, tensor<?xf64>) -> ()
+  }) : (!x, tensor<?xf64>) -> (!x, !x, tensor<?xf64>)
+  %others, %last = ragged.steps %sums, %start ({
+  ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
+    %next = arith.mulf %row, %state : tensor<?xf64>
+    ragged.yield %next : (tensor<?xf64>) -> ()
+  }) {reverse} : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
+  return %last : tensor<?xf64>
 }
 
 // -----
