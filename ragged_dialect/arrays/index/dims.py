@@ -174,15 +174,15 @@ def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tens
 
 
 def changed_dims(own: Sequence[int | None], shape: tuple[object, ...]) -> tuple[tuple[int, ...], tuple[object, ...]]:
-    """The dims that differ from a shape of all of them, not less than one, and what they become. ArgumentError where
-    these are no dense ones."""
+    """The dims that differ from a shape of all of them, not less than one, and what they become: beside an extent of 0
+    the others may be any. ArgumentError where these are no dense ones."""
     most = min(len(own), len(shape)) - 1
-    same = [a == b or (a is None and b == -1) for a, b in zip(own, shape, strict=False)]
+    same = [(a == b and a != 0) or (a is None and b == -1) for a, b in zip(own, shape, strict=False)]
     low = min(most, [*same, False].index(False))
-    back = [a == b for a, b in zip(own[::-1], shape[::-1], strict=False)]
+    back = [a == b and a != 0 for a, b in zip(own[::-1], shape[::-1], strict=False)]
     high = min(most - low, [*back, False].index(False))
     dims, changed = tuple(range(low, len(own) - high)), shape[low : len(shape) - high]
-    if not dims or not all(map(is_integer, changed)):
+    if not dims or not all(map(is_integer, changed)) or (own[low] is None and changed[0] != -1):
         text = f"expected a shape that differs from {tuple(own)} in adjacent dense dims, got {shape}"
         raise ArgumentError(f"reshape: {text} (-1 for an extent that only calls know)")
     return dims, changed

@@ -228,7 +228,7 @@ def _check_rows(op: ir.Operation, names: Mapping[ir.Value, str]) -> None:
     try:
         rows = rows_of(block)
     except PassFailure as failure:
-        hint = "what there is of each component goes into init or xs"
+        hint = "what there is of each component goes into init or xs; w[0], not w[:1], is one row for all"
         raise ArgumentError(f"scan: {failure} ({hint})") from None
     for x in terminator(block).operands:
         if rows.dim(x) != 0:

@@ -111,6 +111,9 @@ def test_shapes_of_all_dims() -> None:
         expected = [c.reshape((len(c), *(2 if n == -1 else n for n in shape[2:]))) for c in components(x)]
         assert_components(x.reshape(shape), expected)
         assert_components(x.reshape(shape).reshape((4, None, 12)), components(x))
+    nothing = array(LENGTHS, (4, 0))
+    for shape in ((4, None, 3, 0), (4, None, 0, 2), (4, None, 0)):
+        assert nothing.reshape(shape).shape == shape
     lists = array(LENGTHS, ())
     assert_components(lists.reshape((*lists.shape, 1, 1)), [c[:, None, None] for c in components(lists)])
     assert_components(lists.reshape(lists.shape), components(lists))

@@ -331,7 +331,7 @@ def kept_rows(init: Any, x: Any) -> Any:
             r"scan: expected rows as y, got the same for all \(np.zeros_like\(x\) has rows\)",
         ),
         (lambda h, x: (np.ones((6, 4)), x), "scan: expected rows as carry, got the same for all"),
-        (lambda h, x: (h + np.ones((6, 4)), x), r"\(what there is of each component goes into init or xs\)"),
+        (lambda h, x: (h + np.ones((6, 4)), x), "what there is of each component goes into init or xs; w"),
         (lambda h, x: (h + rg.take(x, np.argmax(x, axis=1)), None), "treat rows apart from each other, got take"),
         (lambda h, x: (h, x[0]), "scan: expected rows as y, got float64 of rank 1"),
         (lambda h, x: (h.astype(np.float32), None), "expected a carry as in init, float64 of rank 2, got float32"),
