@@ -197,8 +197,10 @@ class _Steps:
     def _row(self, x: Tensor, name: str) -> Tensor:
         """Rows that are results; of a number one for each."""
         if not x.axes:
-            first = self._given[0]
-            x = where(self._trace.constant(True, BOOL), x, first)
+            dtype = element_type(x.dtype)
+            nothing = shapes.empty([shapes.dim(self._given[0].value, 0)], dtype)
+            rows = Tensor(self._trace, nothing, x.dtype, (PlainAxis(None),))
+            x = where(self._trace.constant(True, BOOL), x, rows)
         if not x.is_dense or x.shape[0] is not None:
             raise ArgumentError(f"scan: expected rows as {name}, got {x.described}")
         return x

@@ -146,6 +146,8 @@ def test_several_elements_and_states_that_change_places() -> None:
     _, (same, again) = rg.scan(lambda s, x: (s, (x, x)), 0.0, x)
     np.testing.assert_array_equal(same.values, x.values)
     np.testing.assert_array_equal(again.values, x.values)
+    _, ones = rg.scan(lambda s, x: (s, 1.5), 0.0, x)
+    assert ones.tolist() == [[1.5] * n for n in LENGTHS]
     doubled = rg.scan(lambda s, x: (s, 2 * x), (), x)[1]
     np.testing.assert_array_equal(doubled.values, 2 * x.values)
 
