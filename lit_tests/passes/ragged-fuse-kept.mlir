@@ -74,17 +74,17 @@ func.func @mapped(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, 
   return %2 : tensor<?x?xf32, #ragged.layout<"dr">>
 }
 
-// The second loop has its extent of what is broadcast: nothing else would say how long it is.
+// The second loop has its extent of what is broadcast: nothing else would say how long it is, where it is dynamic.
 // CHECK-LABEL: func.func @extent
 // CHECK-COUNT-2: linalg.generic
-func.func @extent(%s: tensor<?xf32>, %e: tensor<?x33xf32>, %i: tensor<?xf32>) -> tensor<?xf32> {
+func.func @extent(%s: tensor<?xf32>, %e: tensor<?x?xf32>, %i: tensor<?xf32>) -> tensor<?xf32> {
   %b = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>],
-                       iterator_types = ["parallel", "parallel"]} ins(%s : tensor<?xf32>) outs(%e : tensor<?x33xf32>) {
+                       iterator_types = ["parallel", "parallel"]} ins(%s : tensor<?xf32>) outs(%e : tensor<?x?xf32>) {
   ^bb0(%a: f32, %o: f32):
     linalg.yield %a : f32
-  } -> tensor<?x33xf32>
+  } -> tensor<?x?xf32>
   %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
-                       iterator_types = ["parallel", "reduction"]} ins(%b : tensor<?x33xf32>) outs(%i : tensor<?xf32>) {
+                       iterator_types = ["parallel", "reduction"]} ins(%b : tensor<?x?xf32>) outs(%i : tensor<?xf32>) {
   ^bb0(%a: f32, %o: f32):
     %p = arith.addf %a, %o : f32
     linalg.yield %p : f32
