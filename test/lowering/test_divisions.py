@@ -94,7 +94,7 @@ def test_powers(compile: Compile) -> None:
     assert compile(text)(base, exponent).tolist()[1 * 2 :] == [1, -1, 1, 0, 81]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED])
 @pytest.mark.parametrize("type_", ["tensor<?xi32>", "tensor<9xi32>", "tensor<?xi1>"])
 def test_tensors_by_themselves(name: str, type_: str, compile: Compile) -> None:

@@ -169,6 +169,7 @@ def unfused() -> Kernels:
     return Kernels("".join(function(name, "f32") for name in POLYNOMIALS), isa="sse", fused=False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_f32_polynomials_without_fma(unfused: Kernels, singles: Array, name: str) -> None:
     assert worst_ulps("f32", unfused(f"{name}_f32", singles), reference(name, singles)) <= worst(name)
@@ -189,6 +190,7 @@ def test_f32_library_functions(kernels: Kernels, singles: Array, name: str) -> N
     assert worst_ulps("f32", kernels(f"{name}_f32", x), reference(name, x)) <= 0.51
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*POLYNOMIALS, *LIBRARY])
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_half_precision_exhaustively(kernels: Kernels, kind: str, name: str) -> None:
@@ -196,6 +198,7 @@ def test_half_precision_exhaustively(kernels: Kernels, kind: str, name: str) -> 
     assert worst_ulps(kind, kernels(f"{name}_{kind}", x), reference(name, x)) <= 0.51
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*POLYNOMIALS, *LIBRARY])
 def test_f64_library_functions(kernels: Kernels, name: str) -> None:
     generator = np.random.default_rng(3)
@@ -207,6 +210,7 @@ def test_f64_library_functions(kernels: Kernels, name: str) -> None:
     assert worst_ulps("f64", kernels(f"{name}_f64", x), reference(name, x)) <= limit
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NATIVE)
 @pytest.mark.parametrize("kind", DTYPES)
 def test_native_functions(kernels: Kernels, kind: str, name: str) -> None:

@@ -167,7 +167,7 @@ def test_rows(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 7, 8, 12, 20])
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(22)
 def test_few_features(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is written of rows that are folded, several of them in a vector."""
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
@@ -317,7 +317,7 @@ def test_scans_of_static_extents(shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(b, np.cumsum(x, 1))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 6, 12, 24])

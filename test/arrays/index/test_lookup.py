@@ -76,7 +76,7 @@ def test_ids_out_of_range(id_: int) -> None:
         rg.take(TABLE, ids)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
 def test_gradients_add_up(structure: str, dtype: str) -> None:

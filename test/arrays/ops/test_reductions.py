@@ -24,6 +24,7 @@ def reduced(name: str, part: Any, axis: Any) -> Any:
     return getattr(part, name)(axis)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", STRUCTURES)
 @pytest.mark.parametrize("name", ["sum", "max", "mean"])
 def test_ragged_dim(name: str, lengths: tuple[int, ...]) -> None:

@@ -56,6 +56,7 @@ def test_components_are_sorted_by_themselves(dtype: Any, features: tuple[int, ..
             np.testing.assert_array_equal(got.astype(wide), wanted.astype(wide))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", [[1000], [700, 0, 300]])
 @pytest.mark.parametrize("bits", [5, 10, 32])
 @pytest.mark.parametrize("dtype", [np.float32, np.int16, np.float64])
