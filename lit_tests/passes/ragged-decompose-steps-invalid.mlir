@@ -107,3 +107,19 @@ func.func @count(%x: !x, %s: tensor<?xf64>, %dim: index) -> tensor<?xf64> {
   }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
   return %end : tensor<?xf64>
 }
+
+// -----
+
+// Over all rows, with loops that are parallel.
+
+!x = tensor<?x?x4xf32, #ragged.layout<"dr|d">>
+
+func.func @softmax(%x: !x, %s: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %before, %end = ragged.steps %x, %s ({
+  ^bb0(%row: tensor<?x4xf32>, %state: tensor<?x4xf32>):
+    // expected-error@+1 {{expected steps that treat rows apart from each other, got 'linalg.softmax'}}
+    %next = linalg.softmax dimension(0) ins(%row : tensor<?x4xf32>) outs(%state : tensor<?x4xf32>) -> tensor<?x4xf32>
+    ragged.yield %next : (tensor<?x4xf32>) -> ()
+  }) : (!x, tensor<?x4xf32>) -> (!x, tensor<?x4xf32>)
+  return %end : tensor<?x4xf32>
+}
