@@ -31,7 +31,7 @@ class Rows:
     def visit(self, op: ir.Operation) -> None:
         """Find what an op makes of rows. PassFailure for one that does not treat them apart."""
         read = captures([op]) if len(op.regions) else list(op.operands)
-        if not any(x in self._dims or x in self._counts or x in self._numbers for x in read):
+        if not any(x in self._dims for x in read) and not self._counted(read):
             return
         if op.name in _CHECKS:
             return
@@ -43,6 +43,10 @@ class Rows:
         if rule is None or any(x in self._numbers for x in read):
             raise self._refusal(op)
         return rule(self, op)
+
+    def _counted(self, values: Iterable[ir.Value]) -> bool:
+        """Whether some values depend on the number of rows."""
+        return any(x in self._counts or x in self._numbers for x in values)
 
     def _refusal(self, op: ir.Operation) -> PassFailure:
         name = name_of(op.location)
@@ -63,7 +67,7 @@ class Rows:
 
     def _compute(self, op: ir.Operation) -> None:
         found = analyze(op)
-        self._require(op, not any(x in self._counts or x in self._numbers for x in op.operands))
+        self._require(op, not self._counted(op.operands))
         operands = [x for x in op.operands if op.name.startswith("linalg.") or is_tensor(x.type)]
         read = list(zip(operands, found.accesses, strict=False))  # of elementwise ops the result is there too
         loops = {access.loops[self._dims[x]] for x, access in read if x in self._dims}
@@ -84,7 +88,7 @@ class Rows:
         for inner in ops_in(op):
             if inner == op:
                 continue
-            self._require(op, not any(x in self._counts or x in self._numbers for x in inner.operands))
+            self._require(op, not self._counted(inner.operands))
             read = inner.operands[0] if inner.name == "tensor.extract" and inner.operands[0] in self._dims else None
             for place, operand in enumerate(inner.operands):
                 is_row = read is not None and place == 1 + self._dims[read]
@@ -107,11 +111,12 @@ class Rows:
         known: dict[ir.Value, int] = {
             x: self._dims[init] for x, init in zip(arguments, inits, strict=True) if init in self._dims
         }
-        self._require(op, not any(x in self._counts for x in op.operands))
+        self._require(op, not self._counted(op.operands))
         self._dims.update(known)
         *ops, end = (inner.operation for inner in block.operations)
         for inner in ops:
             self.visit(inner)
+        self._require(op, not self._counted(end.operands))
         self._require(op, [self._dims.get(x) for x in end.operands] == [known.get(x) for x in arguments])
         self._dims.update((r, known[x]) for r, x in zip(op.results, arguments, strict=True) if x in known)
 
@@ -193,9 +198,9 @@ _RULES: dict[str, Callable[[Rows, ir.Operation], None]] = {
 
 
 def rows_of(block: ir.Block, strict: bool = True) -> Rows:
-    """What has rows in a block whose arguments have. PassFailure for ops that do not treat rows apart from each other,
-    unless they are known to, and not `strict`: then nothing is known of what they make. Those that nothing reads do not
-    matter."""
+    """What has rows in a block whose arguments have. PassFailure for ops that do not treat rows apart from each other;
+    where these are known to, and the analysis does not see it, it is not `strict`: nothing is known of what such ops
+    make then. Those that nothing reads do not matter."""
     known, ops = Rows(block.arguments), [op.operation for op in block.operations]
     end = ops.pop()
     for op in makers(end.operands, ops):

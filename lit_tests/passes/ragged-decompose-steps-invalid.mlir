@@ -110,6 +110,30 @@ func.func @count(%x: !x, %s: tensor<?xf64>, %dim: index) -> tensor<?xf64> {
 
 // -----
 
+// The number of rows, by way of a loop.
+
+!x = tensor<?x?xf64, #ragged.layout<"dr">>
+
+func.func @carried(%x: !x, %s: tensor<?xf64>, %steps: index) -> tensor<?xf64> {
+  %before, %end = ragged.steps %x, %s ({
+  ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error@+1 {{expected steps that treat rows apart from each other, got 'scf.for'}}
+    %n = scf.for %k = %c0 to %steps step %c1 iter_args(%before_it = %c0) -> (index) {
+      %count = tensor.dim %row, %c0 : tensor<?xf64>
+      scf.yield %count : index
+    }
+    %i = arith.index_cast %n : index to i64
+    %f = arith.sitofp %i : i64 to f64
+    %next = linalg.fill ins(%f : f64) outs(%state : tensor<?xf64>) -> tensor<?xf64>
+    ragged.yield %next : (tensor<?xf64>) -> ()
+  }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
+  return %end : tensor<?xf64>
+}
+
+// -----
+
 // Over all rows, with loops that are parallel.
 
 !x = tensor<?x?x4xf32, #ragged.layout<"dr|d">>
