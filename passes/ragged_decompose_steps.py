@@ -95,7 +95,8 @@ class _Packing:
 
     def packed(self, x: ir.Value) -> ir.Value:
         """The rows of a ragged value by their places."""
-        storage, features = storage_of(x), shapes.dims(storage_of(x))[1:]
+        storage = storage_of(x)
+        features = shapes.dims(storage)[1:]
         layout = shape_of(without_gaps(x).type).layout
         out = shapes.empty([vectors.last(self.firsts), *features], x.type.element_type)
         like = builders.assemble([out, self.firsts], layout, (None, None, *shapes.static(features)))

@@ -5,7 +5,7 @@ Rows that data picks are added row by row of the table, anything else element by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
@@ -66,21 +66,24 @@ def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
     def term(given: list[ir.Value]) -> ir.Value:
         return adjoint.gathered(number, given)[0]
 
+    def integers(of: Callable[[list[ir.Value]], ir.Value]) -> ir.Value:
+        """What is made of the indices of each term."""
+
+        def body(given: list[ir.Value]) -> ir.Value:
+            return build.to_i64(of(list(adjoint.gathered(number, given)[1])))
+
+        return mapped(ins, Access(empty_like(out.value, build.i64()), out.map), nest.kinds, body)
+
     made = mapped(ins, Access(empty_like(out.value, element_of(like.type)), out.map), nest.kinds, term)
     chosen = _Chosen.of(nest, extract) if is_whole else None
     if chosen is not None:
-        return chosen.spread(made, chosen.places(adjoint, number), like)
+        return chosen.spread(made, integers(lambda at: at[chosen.dim]), like)
     terms = storage_of(made)
     rows = _Rows.of(nest, extract, like)
     if rows is not None:
         features = len(nest.kinds) - rows.loops
         return added(flat(terms, features), flat(storage_of(rows.positions(adjoint))), like)
-    place = Place(without_gaps(like))
-
-    def position(given: list[ir.Value]) -> ir.Value:
-        return build.to_i64(place.of(list(adjoint.gathered(number, given)[1])))
-
-    positions = mapped(ins, Access(empty_like(out.value, build.i64()), out.map), nest.kinds, position)
+    positions = integers(Place(without_gaps(like)).of)
     return added(flat(terms), flat(storage_of(positions)), like)
 
 
@@ -102,16 +105,6 @@ class _Chosen:
             return None
         once = all(out.value.type.shape[loop] == 1 for loop in range(rank) if loop not in loops)
         return _Chosen(nest, loops.index(None), loops) if once else None
-
-    def places(self, adjoint: Adjoint, number: int) -> ir.Value:
-        """Where each element was taken."""
-
-        def place(given: list[ir.Value]) -> ir.Value:
-            return build.to_i64(adjoint.gathered(number, given)[1][self.dim])
-
-        out = self.nest.outs[0]
-        ins = [*adjoint.likes, adjoint.given]
-        return mapped(ins, Access(empty_like(out.value, build.i64()), out.map), self.nest.kinds, place)
 
     def spread(self, terms: ir.Value, places: ir.Value, like: ir.Value) -> ir.Value:
         """Each term at its place, and zeros elsewhere."""

@@ -150,8 +150,10 @@ def _is_covered(access: Access, others: Sequence[Access]) -> bool:
     there = {axis for other in others for axis in _axes(other)}
     loops = {expr for letters, exprs in there for expr in exprs if letters.startswith("d")}
     return all(
-        axis in there if len(axis[0]) > 1 else axis[1][0] in loops or isinstance(axis[1][0], ir.AffineConstantExpr)
-        for axis in _axes(access)
+        (letters, exprs) in there
+        if len(letters) > 1
+        else exprs[0] in loops or isinstance(exprs[0], ir.AffineConstantExpr)
+        for letters, exprs in _axes(access)
     )
 
 

@@ -14,8 +14,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap
 from ragged_dialect.ir.walk import makers
 from ragged_dialect.iteration import analyze, is_compute
-from ragged_dialect.layout import Layout
-from ragged_dialect.ops.steps import StepsOp
+from ragged_dialect.ops.steps import StepsOp, per_step
 from ragged_dialect.passes.differentiate.control import Given, Pulled, captured_by, replayed, spread, tangents_inside
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import erase_dead
@@ -69,15 +68,15 @@ def _sums_of_all_rows(op: StepsOp) -> dict[ir.Value, ir.Value]:
     rows = rows_of(op.block, strict=False)
     ops = makers(op.yielded, [inner.operation for inner in op.block.operations][:-1])
     sums: list[ir.Value] = [r for inner in ops if _sums(inner) for r in inner.results if rows.dim(r) == 0]
-    if sums:
-        replayed(op.block, known)
+    if not sums:
+        return {}
+    replayed(op.block, known)
     x = op.elements[0]
-    offsets, batch = builders.offsets(x, 1), shape_of(x.type).shape[0]
+    offsets = builders.offsets(x, 1)
     found: dict[ir.Value, ir.Value] = {}
     for total in sums:
-        layout = Layout.of_axes(["dr", *"d" * (total.type.rank - 1)])
-        extents = (batch, None, *shape_of(total.type).shape[1:])
-        found[total] = builders.assemble([known[total], offsets], layout, extents)
+        shape = shape_of(per_step(x.type, total.type))
+        found[total] = builders.assemble([known[total], offsets], shape.layout, shape.shape)
     return found
 
 

@@ -43,11 +43,12 @@ class StepsOp(MixedOp, name="steps", traits=[Pure]):
     The operands are ragged values of one structure, [batch, steps, ...], and dense states, [batch, ...]. The region
     takes of each the rows of all components that have a step, in any order, and yields their next states, and then rows
     that are results. It treats rows apart from each other, as it may get any of them at once. The results are the
-    states before each step, and those rows, with the structure of the operands. With `reverse` the last step is the
-    first one. Recurrent networks and dynamic programs along sequences are such; `ragged.recurrence` is a linear one.
+    states before each step and those rows, with the structure of the operands, and the states in the end. With
+    `reverse` the last step is the first one. Recurrent networks and dynamic programs along sequences are such;
+    `ragged.recurrence` is a linear one.
 
     ```mlir
-    %before, %after = ragged.steps %x, %start ({
+    %before, %after, %end = ragged.steps %x, %start ({
     ^bb0(%row: tensor<?x8xf32>, %state: tensor<?x8xf32>):
       %sum = arith.addf %row, %state : tensor<?x8xf32>
       %next = math.tanh %sum : tensor<?x8xf32>
