@@ -41,8 +41,7 @@ lint: $(DEV_STAMP)
 	$(BIN)/ruff format --check --quiet .
 
 types: $(DEV_STAMP)
-	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/pyright --pythonpath $(BIN)/python --project pyright-310.json
+	printf '%s\n' pyproject.toml pyright-310.json | xargs -P 2 -n 1 $(BIN)/pyright --pythonpath $(BIN)/python --project
 
 lit: $(DEV_STAMP)
 	$(BIN)/lit -sv lit_tests

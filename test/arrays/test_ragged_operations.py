@@ -163,6 +163,7 @@ def test_select_a_component(run: Run, index: int) -> None:
     np.testing.assert_array_equal(got, pieces(x, OFFSETS)[index])
 
 
+@pytest.mark.sampled(2)
 def test_a_batch_of_many_components_needs_no_more_stack_than_a_small_one(run: Run, target: str) -> None:
     count = 300 if target == "emulator" else 300_000  # the emulator's blocks take their time
     x = np.ones((count, 16), np.float32)
@@ -187,6 +188,7 @@ def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     return powers / powers.sum(1, keepdims=True) @ v
 
 
+@pytest.mark.sampled(2)
 def test_attention_with_two_lengths_per_component(compile: Compile) -> None:
     queries, keys = np.array([0, 2, 2, 5], np.int64), np.array([0, 4, 5, 7], np.int64)
     rng = np.random.default_rng(3)

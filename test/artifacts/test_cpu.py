@@ -135,7 +135,7 @@ def pooling(tmp_path_factory: pytest.TempPathFactory) -> Path:
 Build = Callable[[str], Built]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("case", CASES)
 def test_results_are_those_of_compile(case: str, build: Build) -> None:
     build(case).check(CASES[case][1])

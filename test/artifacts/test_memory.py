@@ -83,6 +83,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_every_allocation_may_fail(threads: int, tmp_path: Path) -> None:
     body, result = PROGRAMS["sum by softmax"]  # whose parts have temporaries of their own
@@ -97,6 +98,7 @@ def test_every_allocation_may_fail(threads: int, tmp_path: Path) -> None:
     assert int(done.stdout) > 3 * threads
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("extent", [2**40, 2**45, 2**50])
 def test_the_text_is_that_of_compile(extent: int, tmp_path: Path) -> None:
     library = write(PADDED, None, tmp_path / "libf.so")[0]

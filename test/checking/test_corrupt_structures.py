@@ -23,6 +23,7 @@ def _sweep(count: int, side: str, limited: bool) -> None:
     assert not failures, "\n".join(failures)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_some(side: str) -> None:
     _sweep(FEW, side, limited=False)

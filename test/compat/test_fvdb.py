@@ -179,7 +179,7 @@ ELEMENTWISE: list[tuple[Callable[[JaggedTensor], JaggedTensor], Callable[[Array]
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("at", range(len(ELEMENTWISE)))
 def test_elementwise(at: int) -> None:
     ours, numpys = ELEMENTWISE[at]
@@ -189,6 +189,7 @@ def test_elementwise(at: int) -> None:
         assert_tensors(made, [numpys(t) for t in expected])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_sums_and_extrema(seed: int) -> None:
     for jt, expected in both(seed):

@@ -83,6 +83,7 @@ def test_elementwise_after_a_transpose(lengths: Lengths) -> None:
     _same(a @ weights[0].T, [p @ weights[0].T for p, _ in pairs])
 
 
+@pytest.mark.sampled(2)
 @STRUCTURED
 @pytest.mark.parametrize("place", [1, 2])
 def test_reductions(lengths: Lengths, place: int) -> None:
@@ -123,6 +124,7 @@ def test_padded(lengths: Lengths) -> None:
     np.testing.assert_array_equal(moved, wanted[:, :-1].swapaxes(1, 2))
 
 
+@pytest.mark.sampled(2)
 @STRUCTURED
 def test_shapes(lengths: Lengths) -> None:
     x, parts = _made(lengths, (6,))
@@ -163,7 +165,7 @@ def _attended(q: Array, k: Array, v: Array, causal: bool) -> Array:
     return weights / weights.sum(-1, keepdims=True) @ v
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @STRUCTURED
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(lengths: Lengths, causal: bool) -> None:

@@ -289,13 +289,13 @@ PASSING = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("kind", "operands", "factor"), PASSING)
 def test_checks_that_hold(kind: str, operands: list[Any], factor: int, asserts: Callable[..., Any]) -> None:
     assert asserts(kind, operands, factor)(*_arrays(operands)) is None
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("case", OPS, ids=[c[-1].split(":")[0] for c in OPS])
 def test_ops_check_their_operands(case: Any, compile: Compile) -> None:
     op, types, result, args, message = case
@@ -319,6 +319,7 @@ def test_the_first_failure_counts(compile: Compile) -> None:
         assert function(GOOD, GOOD)[0].tolist() == [3, 6, 9]
 
 
+@pytest.mark.sampled(2)
 def test_many_checks(compile: Compile) -> None:
     """One guard for all that need no result of another op: nested ones would take hours to compile."""
     count = 40
@@ -357,7 +358,7 @@ PRINTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("type_", "argument", "text"), PRINTED)
 @pytest.mark.parametrize("label", ["", "the x"])
 def test_print(
@@ -403,6 +404,7 @@ def test_calls_do_not_leak() -> None:
     assert resident() - before < 64 << 20
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["exp", "malloc", "main", "ragged_set_threads", "set_threads"])
 def test_functions_with_names_of_libraries(name: str) -> None:
     text = f"""

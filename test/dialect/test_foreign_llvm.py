@@ -55,6 +55,7 @@ def load(path: Path) -> str:
     return f"import ctypes; ctypes.CDLL({str(path)!r}, ctypes.RTLD_GLOBAL); "
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ["import ragged_dialect; {load}{use}", "{use}{load}{use}"])
 def test_another_llvm(tmp_path: Path, order: str) -> None:
     other = load(library(tmp_path, LLVM))
@@ -62,6 +63,7 @@ def test_another_llvm(tmp_path: Path, order: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("allocator", ["own", "jemalloc", "tcmalloc_minimal"])
 def test_another_llvm_and_another_allocator(tmp_path: Path, allocator: str) -> None:
     """Apart they work; together the bindings come first, or do not come."""

@@ -125,6 +125,7 @@ def test_instructions_of_several_operands() -> None:
     assert math.isnan(applied("llvm.nvvm.fmax.nan.f", "float", ["float 2.0"], math.nan))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "text"), list(all_kernels()), ids=[name for name, _ in all_kernels()])
 def test_everything_that_kernels_may_compute_builds(name: str, text: str) -> None:
     made = Emulator(kernels_to_llvm(load_module(text, context(), f"<{name}>")))

@@ -31,6 +31,7 @@ def test_programs() -> None:
     _sweep("cpu", 0, FEW)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_nothing_is_read_before_its_check(target: str) -> None:
     """Loops that run never or once, out of which upstream moves all that it takes for pure."""

@@ -70,7 +70,7 @@ def flat(result: Any) -> list[np.ndarray]:
     return [np.asarray(result.get() if hasattr(result, "get") else result)]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("case", CASES)
 def test_as_on_the_cpu(case: str) -> None:
     import cupy

@@ -32,7 +32,7 @@ def assert_derived(
     assert_near(op, found, expected, element)
 
 
-@pytest.mark.sampled(48)
+@pytest.mark.sampled(96)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", SHORT)
@@ -41,6 +41,7 @@ def test_keys(op: str, element: str, keys: str, target: str) -> None:
     assert_derived(op, element, (4, 2), (32, 16), keys, None, target)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["emulator", pytest.param(GPU, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("element", ["f16", pytest.param("f32", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("op", OPS)
@@ -48,7 +49,7 @@ def test_softcap(op: str, element: str, target: str) -> None:
     assert_derived(op, element, (3, 1), (16, 32), "causal", 1.5, target)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("element", SHORT)
 @pytest.mark.parametrize("op", OPS)
@@ -59,7 +60,7 @@ def test_scores(op: str, element: str, target: str) -> None:
     assert_near(op, compile_for(target)(text)(TABLE, *operands(op, given)), expected, element)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize(("element", "dims"), [("bf16", (128, 128)), ("f16", (96, 64)), ("f32", (64, 48))])
 @pytest.mark.parametrize("op", OPS)
@@ -102,7 +103,7 @@ def test_cotangents_of_scores_that_f16_does_not_hold() -> None:
     np.testing.assert_allclose(found, wanted, atol=3e-3 * np.abs(wanted).max())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scale", ["1.0e-46", "1.0e-100", "-1.0e-46", "0.0"])
 def test_scales_that_are_no_normal_numbers(scale: str) -> None:
     given, _ = arguments("f16", (2, 1), (16, 16), "causal", None)
@@ -141,7 +142,7 @@ def test_nothing_else_is_launched_or_kept_in_memory(op: str, dim: int, results: 
 
 
 @pytest.mark.ptx
-@pytest.mark.sampled(72)
+@pytest.mark.sampled(216)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("cap", [None, 30.0, "scored"])
 @pytest.mark.parametrize(("element", "dim"), [

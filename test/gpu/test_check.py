@@ -79,6 +79,7 @@ def test_nothing_of_the_package_is_imported() -> None:
         assert "ragged_dialect" not in (ROOT / "benchmarks" / f"{name}.py").read_text()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name",
     ["segmented_sum", "row_gather", "recurrence"] + [pytest.param(name, marks=pytest.mark.slow) for name in SLOW],

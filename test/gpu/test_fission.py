@@ -109,7 +109,7 @@ def softmaxes(x: Any, offsets: Any) -> Any:
     return found
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("f32", 1e-6), ("f16", 2e-3)])
 def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
@@ -126,7 +126,7 @@ def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
         np.testing.assert_allclose(np.asarray(y).astype(np.float64), expected, rtol=20 * tolerance, atol=tolerance)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_center(lengths: Sequence[int]) -> None:
     """What follows a reduction may follow something that follows it."""
@@ -203,7 +203,7 @@ def test_kernels_behind_closed_gates_do_nothing(check: bool, monkeypatch: pytest
     assert len(np.unique(np.asarray(y).view(np.uint32))) == 1  # what fresh memory is full of
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(
     ("lengths", "pieces", "blocks"),
     [

@@ -103,6 +103,7 @@ def same(a: float, b: float) -> bool:
     return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("type_", ["f16", "bf16", "f32", "f64"])
 @pytest.mark.parametrize("op", ["addf", "subf", "mulf", "divf", "remf"])
 def test_float_ops(op: str, type_: str) -> None:
@@ -124,6 +125,7 @@ FLOAT_PREDICATES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("predicate", FLOAT_PREDICATES)
 def test_float_comparisons(predicate: str) -> None:
     host, cpu = both("%a: f32, %b: f32", "i1", f"%r = arith.cmpf {predicate}, %a, %b : f32")

@@ -173,7 +173,7 @@ def check(seed: int) -> None:
         np.testing.assert_array_equal(found, wanted, err_msg=body.source)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(QUICK))
 def test_some_bodies(seed: int) -> None:
     check(seed)

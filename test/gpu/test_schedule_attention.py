@@ -23,7 +23,7 @@ GPU = ptx_target()
 SHORT = ("f16", "bf16", "f32")
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", SHORT)
@@ -33,7 +33,7 @@ def test_keys(element: str, keys: str, target: str) -> None:
     assert_near(found, given, element, keys, 0.25)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("element", SHORT)
 def test_scores(element: str, target: str) -> None:
@@ -95,6 +95,7 @@ def test_nothing_else_is_launched_or_kept_in_memory() -> None:
     assert "ragged_attention" not in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("element", ["f16", pytest.param("f32", marks=pytest.mark.slow)])
 def test_keys_and_values_in_windows(element: str, target: str) -> None:
@@ -108,6 +109,7 @@ def test_keys_and_values_in_windows(element: str, target: str) -> None:
     np.testing.assert_allclose(on_host(found.values), wanted.values, atol=2e-3 if element == "f16" else 3e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("element", SHORT)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_values_that_are_no_numbers(value: float, element: str) -> None:
@@ -123,6 +125,7 @@ def test_values_that_are_no_numbers(value: float, element: str) -> None:
     assert not lost[first + 70 :].any()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("queries", [[], [0], [0, 0], [3]])
 def test_little(queries: list[int]) -> None:
     for element in SHORT:
@@ -139,7 +142,7 @@ def test_a_sum_may_be_unused() -> None:
 
 
 @pytest.mark.ptx
-@pytest.mark.sampled(48)
+@pytest.mark.sampled(144)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("softcap", ["", ", softcap = 30.0", "scored"])
 @pytest.mark.parametrize(("element", "dim"), [

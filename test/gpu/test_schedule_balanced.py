@@ -185,7 +185,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("kind", "dtype", "features"), CASES)
 def test_results(kind: str, dtype: str, features: Any) -> None:
     f = _emulated(_text(kind, dtype, features))
@@ -204,6 +204,7 @@ def test_dynamic_features(features: int) -> None:
     np.testing.assert_array_equal(f(x, offsets), _reduced("prod", x, offsets))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "dtype", "features"), CASES[:2])
 def test_larger_pieces(kind: str, dtype: str, features: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reduction_kernels, "TILES", 3)
@@ -436,6 +437,7 @@ def _mapped(text: str) -> Any:
     return module
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("count", "threads"), [(5, ""), (6, "512"), (24, "128")])
 def test_blocks_are_as_large_as_there_is_room_for_sums(count: int, threads: str) -> None:
     text = _sums(count)
@@ -476,7 +478,7 @@ def _kernels(name: str) -> str:
     return kernels_to_llvm(module)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.ptx
 @pytest.mark.parametrize(
     ("name", "arch"),

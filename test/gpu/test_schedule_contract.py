@@ -84,7 +84,7 @@ def results(product: Product, target: str, lengths: list[int], seed: int) -> tup
     return np.asarray(made[0]).astype(np.float64), expected, bound
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("product", PRODUCTS, ids=str)
 def test_numbers(product: Product, target: str) -> None:
@@ -113,7 +113,7 @@ def counted(program: Any, *given: Any) -> int:
     return str(program.lower(*given).gpu_stages["map"]).count('schedule = "contract"')
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["emulator", GPU])
 @pytest.mark.parametrize("dtype", ["f16", "f32"])
 def test_sums_over_the_rows_of_components(dtype: str, target: str) -> None:
@@ -141,6 +141,7 @@ def test_gradients_of_weights() -> None:
     np.testing.assert_allclose(program(x, w), expected, rtol=1e-5, atol=1e-3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lengths", [[], [0], [600, 0, 1500]], ids=str)
 def test_gradients_of_shared_weights(lengths: list[int]) -> None:
     """The sum over all rows is made by several blocks."""
@@ -174,6 +175,7 @@ def test_small_and_large_numbers_of_f32(left: float, right: float) -> None:
     assert (np.abs(found - wide @ own) <= bound).all()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("product", PRODUCTS, ids=str)
 def test_what_fits(product: Product) -> None:
     copied = product.added and product.grouped  # into the result, by a third op
@@ -210,6 +212,7 @@ UNALIGNED = [
 """Products of which many elements are read one by one."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.ptx
 @pytest.mark.parametrize(
     "product", [LONG, UNALIGNED[0], *(pytest.param(x, marks=pytest.mark.slow) for x in UNALIGNED[1:]), *SLOW], ids=str
@@ -227,7 +230,7 @@ def test_machine_code(product: Product, arch: str) -> None:
 
 
 @pytest.mark.ptx
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize(("dtype", "k", "n"), [
     ("f16", 31, 33), ("bf16", 129, 100), ("f32", 31, 33), ("f32", 129, 100), ("f32", 127, 129), ("f32", 128, 128),

@@ -98,6 +98,7 @@ class TestSoftmax:
 class TestScan:
     """Offsets of lengths, by a whole block at once."""
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 2047, 2048, 2049, 4500])
     def test_offsets(self, count: int) -> None:
         lengths = np.random.default_rng(count).integers(0, 3, count)

@@ -115,6 +115,7 @@ def reductions(kinds: tuple[str, ...]) -> str:
     }}"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", [64, 256, 1024])
 @pytest.mark.parametrize("kinds", [("f64", "i64", "f32"), ("f32", "i32", "f16", "i16", "i8", "index", "f64")])
 def test_parts_of_many_types(kinds: tuple[str, ...], threads: int) -> None:

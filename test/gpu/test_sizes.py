@@ -72,7 +72,7 @@ def check(name: str, width: int, element: str, compiled: Compile) -> None:
             np.testing.assert_array_equal(got, wanted)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("target", ["emulator", pytest.param("gpu", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize(("name", "width", "element"), QUICK)
 def test_some(name: str, width: int, element: str, target: str) -> None:

@@ -22,6 +22,7 @@ from ragged_dialect.ptx import backend, emit
 MODULES = dict(all_kernels())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("name", MODULES)
 def test_every_op_translates(name: str, bits: int) -> None:

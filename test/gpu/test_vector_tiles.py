@@ -67,6 +67,7 @@ def zeros(rows: int) -> Any:
     return np.zeros((rows, 1), np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [0, 1, 64, 65, 79, 80, 81, 300, 4500])
 def test_running_sums(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     function, grids = running(_LENGTHS, monkeypatch)

@@ -99,6 +99,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("target", ["cpu", "emulator", "ptx-emulator"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values(name: str, target: str) -> None:

@@ -87,7 +87,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("target", "made"), [("cpu", program), ("emulator", program), ("cpu", begun)])
 @pytest.mark.parametrize(("layout", "kind"), CASES)
 def test_blocks_change_places(target: str, made: Callable[[str, str], str], layout: str, kind: str) -> None:

@@ -22,7 +22,7 @@ from ragged_dialect.lowering import pipelines
 from ragged_dialect.reference.interpreter import run
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", DTYPES)
 def test_keys(element: str, keys: str) -> None:
@@ -31,7 +31,7 @@ def test_keys(element: str, keys: str) -> None:
     assert_near(found, given, element, keys, 0.25)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("element", ["f32", "bf16", pytest.param("f64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("keys", ["causal_end", "window_end<70, 3>"])
 def test_few_queries(element: str, keys: str) -> None:
@@ -57,6 +57,7 @@ def test_few_queries_that_are_no_numbers() -> None:
     np.testing.assert_allclose(o[3:], expected[3:], rtol=1e-5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "dim", [1, pytest.param(3, marks=pytest.mark.slow), pytest.param(64, marks=pytest.mark.slow), 128]
 )
@@ -66,6 +67,7 @@ def test_head_dims(dim: int) -> None:
     assert_near(found, given, "f32", "causal_end", dim**-0.5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("element", ["f32", pytest.param("bf16", marks=pytest.mark.slow), "f64"])
 def test_softcap(element: str) -> None:
     given = arguments(element, (2, 1), (4, 4))
@@ -73,7 +75,7 @@ def test_softcap(element: str) -> None:
     assert_near(found, given, element, "causal", 1.0, 1.5)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("keys", ["all", "causal_end", "window<7, 3>"])
 @pytest.mark.parametrize("element", DTYPES)
 def test_scores(element: str, keys: str) -> None:
@@ -129,6 +131,7 @@ for element in ("f32", "f64", "bf16"):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_scores_read_nothing_beyond_a_table(side: str) -> None:
     """Not for lanes without a query either, nor for places without a key."""
@@ -137,6 +140,7 @@ def test_scores_read_nothing_beyond_a_table(side: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("level", levels("SSE2", "no AVX-512"))
 def test_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(level, monkeypatch)
@@ -149,7 +153,7 @@ def test_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_near(found, given, "f32", "causal", 0.5, score=made)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", ["f32", "f16"])
 def test_decomposed(element: str, keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,6 +198,7 @@ def test_no_scores_are_stored() -> None:
     assert "linalg." not in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_values_that_are_no_numbers(value: float) -> None:
     """They reach the queries that see them, and no others."""
@@ -215,6 +220,7 @@ COMPOSED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMPOSED)
 def test_composition_of_products(name: str) -> None:
     """What is written as products and a softmax is attention, to the bit."""

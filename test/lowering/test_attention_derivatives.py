@@ -28,7 +28,7 @@ def check(
 LOOSE = [(op, name) for op, (takes, gives) in OPS.items() for name in takes + gives]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize(("op", "loose"), LOOSE)
 def test_extents_of_one_are_those_of_all(op: str, loose: str) -> None:
     """What calls alone know of an operand or result is static in the others."""
@@ -37,7 +37,7 @@ def test_extents_of_one_are_those_of_all(op: str, loose: str) -> None:
     assert_near(op, compile(text)(*operands(op, given)), expected, "f32")
 
 
-@pytest.mark.sampled(28)
+@pytest.mark.sampled(84)
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("op", OPS)
@@ -45,7 +45,7 @@ def test_keys(op: str, element: str, keys: str) -> None:
     check(op, element, (4, 2), (16, 3), keys)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "dim", [1, pytest.param(3, marks=pytest.mark.slow), pytest.param(64, marks=pytest.mark.slow), 128]
 )
@@ -54,7 +54,7 @@ def test_head_dims(op: str, dim: int) -> None:
     check(op, "f32", (2, 2), (dim, dim), "causal_end")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("element", ["f32", pytest.param("bf16", marks=pytest.mark.slow), "f64"])
 @pytest.mark.parametrize("op", OPS)
 def test_softcap(op: str, element: str) -> None:
@@ -68,7 +68,7 @@ def check_scored(op: str, element: str, dims: tuple[int, int], keys: str, target
     assert_near(op, function(TABLE, *operands(op, given)), expected, element)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("keys", ["all", "causal_end", "window<7, 3>"])
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("op", OPS)
@@ -76,12 +76,14 @@ def test_scores(op: str, element: str, keys: str) -> None:
     check_scored(op, element, (16, 3), keys)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
 def test_scores_decomposed(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipelines, "HEAD_DIMS", 0)
     check_scored(op, "f32", (16, 7), "causal")  # dims of no other test: programs are kept by their text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("op", OPS)
 def test_meaning_of_scores(op: str) -> None:
     given, expected = arguments("f32", (2, 1), (2, 3), "causal", None, made)
@@ -90,7 +92,7 @@ def test_meaning_of_scores(op: str) -> None:
     assert_near(op, found if len(found) > 1 else found[0], expected, "f32")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("level", levels("SSE2", "no AVX-512"))
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
 def test_processors(op: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +101,7 @@ def test_processors(op: str, level: str, monkeypatch: pytest.MonkeyPatch) -> Non
         check(op, element, (2, 1), (5, 8), "window<9, 2>")
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
 def test_decomposed(op: str, keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +118,7 @@ def test_meaning(op: str, keys: str) -> None:
     assert_near(op, found if len(found) > 1 else found[0], expected, "f32")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
 def test_on_a_gpu(op: str) -> None:
     """What stands for the ops there runs in the emulator."""
@@ -124,6 +127,7 @@ def test_on_a_gpu(op: str) -> None:
     assert_near(op, found, expected, "f32")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
 def test_threads_share_a_sequence_and_bits_are_equal(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng, offsets = np.random.default_rng(1), np.array([0, 1, 1300, 1300])
@@ -139,6 +143,7 @@ def test_threads_share_a_sequence_and_bits_are_equal(op: str, monkeypatch: pytes
     assert results[0] == results[1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
 def test_no_scores_are_stored(op: str) -> None:
     """What is allocated has the size of the results."""

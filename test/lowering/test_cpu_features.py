@@ -106,7 +106,7 @@ def test_every_op_links(kind: str, level: str, monkeypatch: pytest.MonkeyPatch) 
         assert missing(program([op])) == set(), op
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("level", levels("host", OLDEST))
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_short_floats_link(kind: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:

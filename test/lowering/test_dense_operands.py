@@ -26,7 +26,7 @@ BODIES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("name", "count", "expected"),
     [("scatter_add", 2, [2, 6]), ("group_by", 7, [1, 0, 2]), ("assemble", 0, [2, 0, 6, 0])],

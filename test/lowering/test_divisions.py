@@ -38,7 +38,7 @@ def quotient(name: str, a: int, b: int, bits: int) -> int:
     return (exact[name] + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED])
 @pytest.mark.parametrize("dtype", ["i8", "i32", "i64"])
 def test_tensors(name: str, dtype: str, compile: Compile) -> None:

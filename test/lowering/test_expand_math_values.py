@@ -156,7 +156,7 @@ def worst(name: str) -> float:
     return 4.0 if name == "tan" else 2.0
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_f32_polynomials(kernels: Kernels, singles: Array, name: str) -> None:
     limit = {**dict.fromkeys(("exp", "exp2", "log", "log1p"), 1.1), "log2": 1.5, "log10": 1.5}.get(name, worst(name))
@@ -169,7 +169,7 @@ def unfused() -> Kernels:
     return Kernels("".join(function(name, "f32") for name in POLYNOMIALS), isa="sse", fused=False)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_f32_polynomials_without_fma(unfused: Kernels, singles: Array, name: str) -> None:
     assert worst_ulps("f32", unfused(f"{name}_f32", singles), reference(name, singles)) <= worst(name)

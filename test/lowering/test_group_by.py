@@ -23,7 +23,7 @@ def keys_of(kind: str, count: int, size: int) -> np.ndarray:
     return np.minimum(rng.zipf(1.5, size) - 1, count - 1) if kind == "skewed" else np.full(size, count - 1)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("kind", ["uniform", "skewed", "one"])
 @pytest.mark.parametrize(
     ("count", "size"), [(1, 5), (8, 0), (3, 1), (7, 300), (300, 7), (5, 2000), (3, 70000), (1025, 5), (3000, 4000)]
@@ -43,6 +43,7 @@ def test_narrow_keys(compile: Compile) -> None:
     assert (places.tolist(), offsets.tolist()) == ([1, 0, 2], [0, 1, 1, 3])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", [-1, 3, 2**40, -(2**63)])
 def test_keys_out_of_range(compile: Compile, key: int) -> None:
     text = f"^ragged.group_by: level 0, component 1: expected index in \\[0, 3\\), got {key}$"
@@ -50,6 +51,7 @@ def test_keys_out_of_range(compile: Compile, key: int) -> None:
         compile(TEXT.replace("KIND", "i64"))(np.array([0, key]), 3)
 
 
+@pytest.mark.sampled(2)
 def test_counts_that_do_not_fit(compile: Compile) -> None:
     function = compile(TEXT.replace("KIND", "i64"))
     with pytest.raises(RuntimeCheckError, match=r"^ragged.group_by: level 0: expected at least 0, got -1$"):
@@ -61,7 +63,7 @@ def test_counts_that_do_not_fit(compile: Compile) -> None:
         compile(static)(np.array([0]), 3)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [2**40, 2**62, 2**63 - 1])
 def test_more_counts_than_memory_has(compile: Compile, count: int) -> None:
     with pytest.raises(MemoryError):
@@ -75,7 +77,7 @@ NUMBERS = """func.func @f(%keys: tensor<?xi32>, %count: i64, %x: tensor<?xKIND>)
 }"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("kind", ["i32", "i64"])
 @pytest.mark.parametrize(("count", "size"), [(3, 0), (7, 300), (5, 70000), (3000, 4000)])
 def test_numbers_instead_of_places(compile: Compile, kind: str, count: int, size: int) -> None:

@@ -93,7 +93,7 @@ INDICES = """func.func @f(%x: X) -> (tensor<?xindex>, X) {
 }""".replace("X", 'tensor<?x?xindex, #ragged.layout<"dr">>')
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("target", ["cpu", "emulator", "ptx-emulator"])
 @pytest.mark.parametrize(
     ("kind", "across", "scanned"),

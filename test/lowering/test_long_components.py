@@ -78,7 +78,7 @@ def values_of(lengths: list[int], inner: tuple[int, ...], name: str) -> np.ndarr
     return np.where(values > 1.0, 1.0 + 1e-6, 1.0) if name == "prod" else values.astype(np.float32)
 
 
-@pytest.mark.sampled(32)
+@pytest.mark.sampled(288)
 @pytest.mark.parametrize("inner", [(), (3,), (64,)], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("structure", STRUCTURES)
@@ -92,7 +92,7 @@ def test_equal_to_a_loop(structure: str, name: str, inner: tuple[int, ...]) -> N
     np.testing.assert_allclose(found, loop(name, values, lengths), rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("inner", [(), (3,)], ids=str)
 def test_squares_of_parts_with_means_far_apart(inner: tuple[int, ...], dtype: str) -> None:
@@ -115,7 +115,7 @@ def test_squares_of_what_is_no_number(value: float) -> None:
     np.testing.assert_array_equal(found, [[0.0, np.nan]])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("case", ["drift", "a part of -inf", "all -inf", "inf", "nan", "a part far below"])
 def test_exponentials_of_parts_with_maxima_of_their_own(case: str, dtype: str) -> None:
@@ -149,6 +149,7 @@ def test_running_products_stay_in_order() -> None:
 SHARED = Stage("shared", "convert-ragged-copies-to-linalg,reuse-ragged-outs,share-long-components")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "function",
     [lambda x: rg.softmax(x, 1), lambda x: rg.softmax(x * 2.0, 1) * x, lambda x: (rg.softmax(x, 1) * x).sum(1)],
@@ -225,11 +226,12 @@ for structure in ("between", "side by side"):
 """
 
 
-def test_equal_bits_for_any_number_of_threads() -> None:
+def test_equal_bits_for_any_number_of_threads(tmp_path: Path) -> None:
     places = os.pathsep.join(str(ROOT / name) for name in (".", "test", "test/lowering"))
+    shared = {**os.environ, "PYTHONPATH": places, "RAGGED_CACHE_DIR": str(tmp_path), "RAGGED_CACHE": "1"}
     found: set[str] = set()
     for threads in ("1", "2", "5"):
-        environment = {**os.environ, "PYTHONPATH": places, "RAGGED_NUM_THREADS": threads}
+        environment = {**shared, "RAGGED_NUM_THREADS": threads}
         done = subprocess.run([sys.executable, "-c", BITS], env=environment, capture_output=True, text=True, check=True)
         found.add(done.stdout)
     (text,) = found

@@ -40,6 +40,7 @@ def rows(count: int, dtype: str = "float64") -> np.ndarray:
     return np.random.default_rng(count).standard_normal((count, 8)).astype(dtype)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_as_numpy_has_them(name: str) -> None:
     function, plain = FUNCTIONS[name]
@@ -51,6 +52,7 @@ def test_as_numpy_has_them(name: str) -> None:
     assert compiled.compilations == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "int8", "bfloat16"])
 def test_element_types(dtype: str) -> None:
     x = np.random.default_rng(1).integers(-2, 3, (3 * PART + 5, 8))

@@ -61,13 +61,14 @@ def check_sums(dtype: Any, target: str, count: int = N) -> None:
     assert_close(np.exp(np.asarray(log, np.float64) - 1), np.exp(x.astype(np.float64) - 1), dtype=dtype)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float64)], ids=str)
 @pytest.mark.parametrize("target", TARGETS)
 def test_sums(dtype: Any, target: str) -> None:
     check_sums(dtype, target)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float64)], ids=str)
 @pytest.mark.parametrize("level", levels("SSE2"))
 def test_sums_on_older_processors(dtype: Any, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +107,7 @@ def test_variances_are_stable(target: str) -> None:
     np.testing.assert_allclose(normal.values, (exact - exact.mean()) / np.sqrt(exact.var() + 1e-5), atol=5e-3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_products_of_long_components(target: str) -> None:
     x = np.repeat(unfair(N, np.float32)[:, None], 5, 1)
@@ -154,6 +156,7 @@ SPECIAL: dict[str, Callable[[Any], None]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SPECIAL)
 @pytest.mark.parametrize("target", TARGETS)
 def test_special_values(name: str, target: str) -> None:
@@ -167,6 +170,7 @@ def test_special_values(name: str, target: str) -> None:
         np.testing.assert_array_equal(np.ravel(got), wanted)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [(), (5,)])
 def test_threads_do_not_change_the_bits(width: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(3).normal(size=(60 * N, *width)).astype(np.float32)

@@ -50,7 +50,7 @@ def text_of(name: str) -> str:
     }}"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("name", BODIES)
 def test_rows_without_features(name: str, target: str) -> None:
@@ -62,7 +62,7 @@ def test_rows_without_features(name: str, target: str) -> None:
     assert [p.tolist() for p in parts[1:]] == [p.tolist() for p in wanted[1:]]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("pipeline", [pipelines.cpu_pipeline, pipelines.gpu_pipeline])
 @pytest.mark.parametrize("name", BODIES)
 def test_every_stage_verifies(name: str, pipeline: object) -> None:

@@ -175,7 +175,7 @@ def test_kernels_compute_what_the_interpreter_computes(target: str, draws: Any) 
     check_any(draws, target)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("element", sorted(DTYPES))
 def test_every_element_type_on_one_layout(element: str, target: str, request: pytest.FixtureRequest) -> None:
     if target != "cpu" and element not in ("bf16", "f32", "i64") and not request.config.getoption("--slow"):
@@ -212,6 +212,7 @@ def test_every_layout_with_every_element_type(layout: str, name: str, target: st
             check(name, layout, element, mode, 11, target)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("layout", ["dr|d", "drr", "dw"])
 def test_large_data_has_equal_bits_on_two_threads(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough work that threads start by themselves, with one component that holds half of it."""

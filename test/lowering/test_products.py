@@ -20,7 +20,7 @@ def values(*shape: int, dtype: Any = np.float64) -> Any:
     return np.random.default_rng(0).standard_normal(shape).astype(dtype)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("depth", "columns"), EXTENTS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_shared_weights(depth: int, columns: int, dtype: Any) -> None:
@@ -38,7 +38,7 @@ def test_weights_of_each_component(columns: int) -> None:
         np.testing.assert_allclose(found[low:high], x[low:high] @ w[b], atol=1e-5)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("columns", [2, 4, 7, 64, 256])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_few_rows(columns: int, dtype: Any) -> None:
@@ -123,6 +123,7 @@ def test_both_extents_are_ragged() -> None:
         np.testing.assert_allclose(sums, scores @ other, atol=1e-2, rtol=1e-4)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_more_rows_than_a_strip(dtype: Any) -> None:
     """Sums over components, of more rows and more products than stay in the second cache."""

@@ -170,7 +170,7 @@ def _nothing_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGGED_CACHE", "0")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(QUICK))
 def test_sequences(seed: int) -> None:
     check(seed)

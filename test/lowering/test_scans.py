@@ -55,7 +55,7 @@ def assert_alike(found: Any, wanted: Any, element: str) -> None:
         np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
 
 
-@pytest.mark.sampled(96)
+@pytest.mark.sampled(384)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows", ROWS)
@@ -75,7 +75,7 @@ def test_scans(element: str, rows: str, kind: str, options: str, compile: Compil
     assert_alike(found[0] if vectors else found, wanted[0] if vectors else wanted, element)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(64)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("lengths", [[0, 300, 0, 128, 129], [1], [], [127, 1, 512, 0], [5, LEAST + 70, 3, LEAST]])
 @pytest.mark.parametrize("features", [(), (5,), (8,)])
@@ -97,7 +97,7 @@ def test_long_components(features: tuple[int, ...], lengths: list[int], options:
         np.testing.assert_array_equal(found[0][low:high], sums[::-1] if reverse else sums)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("features", [(), (1,), (12,)])
 @pytest.mark.parametrize("element", ["f32", "f64"])
@@ -119,7 +119,7 @@ def test_sums_of_many_floats(element: str, features: tuple[int, ...], options: s
         )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("element", ["i1", "i8"])
 def test_kinds_of_booleans(element: str, kind: str, compile: Compile) -> None:
@@ -169,7 +169,7 @@ def test_expanded_scans_mean_what_scans_do(rows: str, reverse: str) -> None:
 FOLLOWED = [0, 3, 17, 1, 0, 40]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("width", [None, 3, 8, 12])
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64"])
 def test_what_becomes_of_the_elements_of_a_scan(dtype: str, width: int | None) -> None:

@@ -39,7 +39,7 @@ def expected(terms: np.ndarray, positions: np.ndarray, count: int) -> np.ndarray
     return sums
 
 
-@pytest.mark.sampled(32)
+@pytest.mark.sampled(224)
 @pytest.mark.parametrize("kind", DTYPES)
 @pytest.mark.parametrize("row", [(), (3,), (8,), (2, 5)])
 @pytest.mark.parametrize(("size", "count"), [(0, 0), (0, 3), (5, 1), (300, 7), (70, 3000)])
@@ -55,7 +55,7 @@ def test_sums_at_positions(compile: Compile, kind: str, row: tuple[int, ...], si
         np.testing.assert_allclose(result.astype(float), expected(terms, positions, count).astype(float), 0, bound)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("features", ["", "x8"])
 @pytest.mark.parametrize("position", [-1, 3, 2**40, -(2**63)])
 def test_positions_out_of_range(compile: Compile, features: str, position: int) -> None:
@@ -65,6 +65,7 @@ def test_positions_out_of_range(compile: Compile, features: str, position: int) 
         compile(text_for(features, "f32"))(terms, np.array([0, position]), 3)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("features", ["", "x8"])
 def test_extents_that_do_not_fit(compile: Compile, features: str) -> None:
     function, terms = compile(text_for(features, "f32")), np.ones((2, 8) if features else 2, np.float32)
@@ -78,6 +79,7 @@ def test_extents_that_do_not_fit(compile: Compile, features: str) -> None:
         compile(static)(terms, np.array([0, 0]), 3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("count", [2**40, 2**62, 2**63 - 1])
 def test_more_rows_than_memory_has(compile: Compile, count: int) -> None:
     with pytest.raises((MemoryError, RuntimeCheckError)):

@@ -45,7 +45,7 @@ def segments(lengths: tuple[int, ...]) -> tuple[np.ndarray, list[slice]]:
     return offsets, [slice(low, high) for low, high in pairwise(offsets.tolist())]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("kind", ["all", "few", "ascending", "descending"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -60,7 +60,7 @@ def test_keys(compile: Compile, lengths: tuple[int, ...], dtype: str, kind: str)
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(96)
 @pytest.mark.parametrize("kind", ["all", "few", "descending"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -80,6 +80,7 @@ def test_numbers_by_their_keys(compile: Compile, lengths: tuple[int, ...], dtype
     np.testing.assert_array_equal(found, run(text, "f", [keys, offsets, numbers])[0])
 
 
+@pytest.mark.sampled(2)
 def test_what_does_not_fit(compile: Compile) -> None:
     keys = np.arange(5)
     for offsets in ([0, 3], [1, 5], [0, 4, 3, 5], [0, 9, 5]):
@@ -102,7 +103,7 @@ def test_a_static_result(compile: Compile) -> None:
 VALUES = (-0.0, 0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, -np.nan, 5e-324, -3.0)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int64", "bool"])
 @pytest.mark.parametrize("descending", [False, True])
@@ -132,6 +133,7 @@ def test_signs_of_zero_stay() -> None:
     assert np.signbit(rg.sort(x, axis=1).values).tolist() == [True, True, True, False, False]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("shape", [(3, 20), (0, 20), (3, 0), (1, 1), (40,), (2, 3, 50)])
 def test_dense_dims(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).standard_normal((5, *shape)).astype(np.float32)
@@ -140,6 +142,7 @@ def test_dense_dims(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(rg.argsort(y, axis=-1).values, np.argsort(x, axis=-1, kind="stable"))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("shape", [(1, 4), (1, 3, 4), (1, 1, 1), (1, 4, 1), (5,)])
 def test_a_batch_of_one(shape: tuple[int, ...]) -> None:
     """All extents are static."""

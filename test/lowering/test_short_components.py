@@ -45,7 +45,7 @@ PROGRAMS: list[tuple[str, Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("program", "expected"), [p[1:] for p in PROGRAMS], ids=[p[0] for p in PROGRAMS])
 def test_programs(program: Callable[..., Any], expected: Callable[..., Any], dtype: Any) -> None:

@@ -34,6 +34,7 @@ def test_the_data_is_worth_threads() -> None:
     assert VALUES.size > THRESHOLD
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_equal_bits(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = bits(compiled(program, 1, monkeypatch)((VALUES, OFFSETS)))

@@ -58,7 +58,7 @@ def levels_apart(f: Any, level: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.sampled(38)
+@pytest.mark.sampled(114)
 def test_folds(level: str, dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     x = values(width, dtype)
     f = levels_apart(folds, level, monkeypatch)
@@ -131,7 +131,7 @@ def test_products_are_in_order() -> None:
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bool"])
 @pytest.mark.parametrize("width", [None, 3])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 def test_slices_in_steps(level: str, dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read from the end on, in steps, and beside what is read in order."""
     x = values(width, dtype)
@@ -150,7 +150,7 @@ def rows(x: Any) -> Any:
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("width", WIDTHS[1:])
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(33)
 def test_rows(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Folds and what is made of them again."""
     x = np.nan_to_num(values(width, dtype))
@@ -167,7 +167,7 @@ def test_rows(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 7, 8, 12, 20])
-@pytest.mark.sampled(22)
+@pytest.mark.sampled(44)
 def test_few_features(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is written of rows that are folded, several of them in a vector."""
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
@@ -189,7 +189,7 @@ def rows_of_their_own(x: Any) -> Any:
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("width", [3, 4, 6, 8, 12])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(30)
 def test_rows_do_not_depend_on_how_many_there_are(
     dtype: str, width: int, level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +202,7 @@ def test_rows_do_not_depend_on_how_many_there_are(
             assert got.values[0].tobytes() == want[row].tobytes()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [4, 8, 12])
 def test_functions_of_elements_next_to_rows(width: int) -> None:
     """Sizes, signs and roots have flags as sums have."""
@@ -317,7 +318,7 @@ def test_scans_of_static_extents(shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(b, np.cumsum(x, 1))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 6, 12, 24])

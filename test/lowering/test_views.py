@@ -111,7 +111,7 @@ def test_static_dims(text: str, rows: Any, compile: Compile) -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", CASES)
 def test_views(case: str, compile: Compile) -> None:
     text, arguments = CASES[case]
@@ -130,6 +130,7 @@ def shown(parts: Any) -> list[Any]:
     return [values[list(rows)].tolist(), lengths.tolist()]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("layout", "dim", "result", "vectors"),
     [
@@ -186,7 +187,7 @@ UNREACHED: dict[str, tuple[str, list[list[int]]]] = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(64)
 @pytest.mark.parametrize("index", [0, 1, 5, 10**12, -(10**12)])
 @pytest.mark.parametrize("case", UNREACHED)
 def test_components_that_no_window_reaches(case: str, index: int, compile: Compile) -> None:
@@ -216,7 +217,7 @@ func.func @f(%x: tensor<?x?x?x?xi32, #ragged.layout<"drdr">>, %low: index)
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("extent", [0, 2])
 @pytest.mark.parametrize("lengths", [[1], [3, 1], [1, 2, 5], []], ids=str)
 def test_rows_of_windows_without_lists(lengths: list[int], extent: int, compile: Compile) -> None:

@@ -57,6 +57,7 @@ def arguments(kind: str) -> tuple[Any, ...]:
     return ((values, OFFSETS), *inits)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_every_result_is_what_the_interpreter_says(kind: str, compile: Compile) -> None:
     args = arguments(kind)
@@ -67,6 +68,7 @@ def test_every_result_is_what_the_interpreter_says(kind: str, compile: Compile) 
     assert expected[0][0] > large + DTYPES[kind].type(1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_a_fill_becomes_one_of_f32(kind: str, compile: Compile) -> None:
     """Nothing of the element type is stored before the results are."""
@@ -116,6 +118,7 @@ def test_a_sum_used_twice_stays_short(kind: str, compile: Compile) -> None:
         np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
 def test_two_results_of_windows(kind: str, compile: Compile) -> None:
     """Two outs on windows of their own, converted one after the other."""

@@ -65,6 +65,7 @@ def test_tokens_are_sums_of_what_experts_make_of_them(k: int, gated: bool) -> No
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("dtype", "limit"), [("float32", 1e-5), ("float16", 2e-2)])
 def test_short_floats_stay_what_they_are(dtype: str, limit: float) -> None:
     layer = made(30, 4, dtype=dtype)
@@ -221,6 +222,7 @@ REFUSED: list[Refusal] = [
 test_what_is_refused = refused(REFUSED, layer)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("skewed", [False, True])
 def test_memory_is_that_of_the_rows(skewed: bool) -> None:
     """What is between the products is not kept for all tokens, whether experts have the same or one has all of them."""

@@ -188,6 +188,7 @@ class TestPrograms:
             expected = (value(x + step) - value(x - step)) / (2 * step)
             np.testing.assert_allclose(function((x, offsets), count, (np.ones(3), offsets))[0], expected, rtol=1e-6)
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         ("before", "after"),
         [

@@ -85,6 +85,7 @@ def test_an_eager_operation_compiles_once() -> None:
     assert rg.compilations() == before + 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["text", "bytes", "path"])
 def test_compile_compiles_once(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "twice.mlir"
@@ -196,6 +197,7 @@ thread.join()
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("target", "count"), [("cpu", 8), ("emulator", 4)])
 def test_forks_during_compilation(target: str, count: int) -> None:
     """Children compile too, and disturb nobody."""

@@ -38,6 +38,7 @@ def failures(target: str, cases: Sequence[tuple[str, Sequence[str]]]) -> str:
     return done.stdout + (f"exit code {done.returncode}: {done.stderr}" if done.returncode else "")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_compiled(target: str) -> None:
     assert failures(target, [("llvm.foo", BAD), ("ragged_report", ["llvm.foo"])]) == ""
@@ -106,6 +107,7 @@ def made_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> N
     assert str(error.value).startswith(f"{name}: expected 2 arguments")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["len", "threading", "__builtins__", 'a"""\n', "é", "class"])
 def test_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     made_module(tmp_path, monkeypatch, name)

@@ -28,6 +28,7 @@ def operations(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return operations
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("features", [None, 4])
 def test_numpy_gives_the_same(operations: ModuleType, features: int | None, capsys: pytest.CaptureFixture[str]) -> None:
     from cases import Point
@@ -71,6 +72,7 @@ def test_runs_are_compared(tmp_path: Path) -> None:
     assert told == "  2.00 times as fast: sum, base, 1 threads\n1 rows; what did not change varies from 1.00 to 1.00\n"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "smaller", "arguments", "row"),
     [

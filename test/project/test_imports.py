@@ -66,6 +66,7 @@ def level(module: str) -> int:
     return 0 if parts[1] in PLAIN else LEVELS.get(parts[1], 1)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_imports_go_one_way(module: str) -> None:
     upward = sorted(m for m in imports(module) if m != "ragged_dialect" and level(m) > level(module))

@@ -115,6 +115,7 @@ class TestWheel:
 class TestInstalled:
     """The tools of a clean environment, run from `/`."""
 
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("tool", ["ragged-opt", "ragged-run", "ragged-translate", "ragged-compile", "ragged-lsp"])
     def test_help(self, installed: Path, tool: str) -> None:
         assert tool in run(installed / tool, "--help", cwd="/")

@@ -79,6 +79,7 @@ def test_the_stages_print(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert "llvm.func" in printed
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["tutorial", "recipes"])
 def test_a_page_shows_what_comes_out(name: str) -> None:
     """Every input of the page, and the output below it."""
@@ -88,6 +89,7 @@ def test_a_page_shows_what_comes_out(name: str) -> None:
     assert not doctest.DocTestRunner().run(page).failed
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [n for n in dir(rg) if ">>>" in (getattr(rg, n).__doc__ or "")])
 def test_docstrings_show_what_comes_out(name: str) -> None:
     text = inspect.cleandoc(getattr(rg, name).__doc__)

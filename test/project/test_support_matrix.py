@@ -64,6 +64,7 @@ def workers() -> int:
     return len(os.sched_getaffinity(0))
 
 
+@pytest.mark.sampled(2)
 def test_some_cells_of_every_op(target: str) -> None:
     cells = one_of_every_op(0)[KERNELS[target] :: 2] if target in KERNELS else sample_of(SHARE)
     outcomes = run_cells(cells, workers(), reachable(target))
@@ -74,6 +75,7 @@ def test_some_cells_of_every_op(target: str) -> None:
     assert not unlisted
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_some_cells_between_guard_pages(side: str) -> None:
     cells = one_of_every_op(1)[side == "after" :: 2]
@@ -131,6 +133,7 @@ def test_refused_cells_say_why(target: str) -> None:
     )
 
 
+@pytest.mark.sampled(2)
 def test_wrong_results_and_dead_workers_are_failures(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness itself can fail: a result that differs, an error only one side gives."""
     key = ("dr", "linalg.reduce", "dim 1")

@@ -134,6 +134,7 @@ def test_fault_is_found(old: str, new: str, expected: str) -> None:
     assert expected in str(error.value)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", ["sin", "tan", "power"])
 def test_functions_of_programs(name: str, dtype: str) -> None:

@@ -52,6 +52,7 @@ def test_integers_to_floats(source: str, target: str) -> None:
     assert [float(x) for x in found] == [float(nearest(Fraction(int(x)), target)) for x in a]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("mode", "reference"), ROUNDINGS)
 @pytest.mark.parametrize("target", ["s16", "u16", "s32", "u32", "s64", "u64"])
 @pytest.mark.parametrize("source", ["f16", "bf16", "f32", "f64"])

@@ -61,6 +61,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str) -> None:
     name, pattern, replacement, expected = FAULTS[fault]

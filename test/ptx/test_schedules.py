@@ -91,6 +91,7 @@ def test_every_schedule_has_a_program() -> None:
 class TestEveryKernel:
     """What holds for the kernels of every program."""
 
+    @pytest.mark.sampled(8)
     def test_schedule(self, name: str, dtype: str, arch: str) -> None:
         assert PROGRAMS[name].schedule in lowered(name, dtype).schedules.values()
         assert assembled(name, dtype, arch).keys() == lowered(name, dtype).schedules.keys()
@@ -103,6 +104,7 @@ class TestEveryKernel:
             assert report.sass.calls <= DIVISIONS.get(kinds[kernel], 0), kernel
             assert report.sass.fences == 0, kernel
 
+    @pytest.mark.sampled(3)
     def test_registers(self, name: str, dtype: str, arch: str) -> None:
         kinds = lowered(name, dtype).schedules
         for kernel, report in assembled(name, dtype, arch).items():
@@ -113,7 +115,7 @@ class TestEveryKernel:
             assert report.registers <= most, (kernel, kind)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("width", [64, *(pytest.param(width, marks=pytest.mark.slow) for width in ODD)])
 @pytest.mark.parametrize(("name", "dtype", "arch"), cases(list(PROGRAMS)))
 def test_nothing_is_spilled(name: str, dtype: str, arch: str, width: int) -> None:
@@ -149,7 +151,7 @@ def test_no_architecture_spills(path: Path, arch: str) -> None:
             assert report.warnings == (), report.name
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "dtype", "arch"), cases(list(WIDE)))
 def test_wide_accesses(name: str, dtype: str, arch: str) -> None:
     """Somewhere in the kernels of the schedule, which of a tile that is whole may be no loop."""
@@ -158,6 +160,7 @@ def test_wide_accesses(name: str, dtype: str, arch: str) -> None:
     assert any(sass is not None and sass.loads.get(width) and sass.stores.get(width) for sass in figures)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "dtype", "arch"), cases(list(LOOPING)))
 def test_main_loops_are_wide(name: str, dtype: str, arch: str) -> None:
     """They load little else: a scalar that belongs to a row."""
@@ -180,7 +183,7 @@ FEW_FEATURES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "dtype", "width", "bits"), FEW_FEATURES)
 def test_rows_that_16_bytes_do_not_divide(name: str, dtype: str, width: int, bits: int) -> None:
     """Accesses are as wide as divides a row."""
@@ -190,6 +193,7 @@ def test_rows_that_16_bytes_do_not_divide(name: str, dtype: str, width: int, bit
         assert (report.spill_stores, report.stack) == (0, 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "width"), [("segment_center", 40), ("segmented_sum", 24)])
 def test_rows_of_odd_lanes_do_not_spill(name: str, width: int) -> None:
     """Tens of threads hold parts of the same sums, eight each."""

@@ -120,7 +120,7 @@ def every_schedule() -> list[Any]:
     ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "dtype", "width"), every_schedule())
 def test_schedules(name: str, dtype: str, width: int) -> None:
     for variant, function in variants(PROGRAMS[name].text(dtype, width)):

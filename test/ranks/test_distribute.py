@@ -124,7 +124,7 @@ def joined(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     return values, np.concatenate([[0], np.cumsum(np.concatenate([np.diff(offsets) for _, offsets in parts]))])
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("owned", OWNED, ids=str)
 def test_there_and_back(owned: tuple[int, ...], seed: int) -> None:
@@ -182,6 +182,7 @@ def test_the_example_on_two_ranks() -> None:
     np.testing.assert_array_equal(got[1], offsets)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("owned", [(3, 1), (1, 3), (4, 0)], ids=str)
 def test_the_example_with_experts_on_any_rank(owned: tuple[int, int]) -> None:
     results, merged = "tensor<?xi64>, tensor<4x?x8xf32, #experts>", "%merged : tensor<4x?x8xf32, #experts>"

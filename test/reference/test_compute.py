@@ -41,6 +41,7 @@ def test_windows_conform_by_lengths() -> None:
     assert parts[0].tolist() == [6, 8, 5]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_elementwise_on_every_layout(layout: str) -> None:
     """x + x, cast and compared, element by element."""

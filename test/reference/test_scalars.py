@@ -59,6 +59,7 @@ BINARY = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("op", "type_", "a", "b", "expected"), BINARY)
 def test_binary(op: str, type_: str, a: Any, b: Any, expected: Any) -> None:
     """Scalars, and tensors of them."""

@@ -69,6 +69,7 @@ BAD = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("type_", "argument", "message"), BAD)
 def test_refused(type_: str, argument: Any, message: str, functions: dict[str, CpuFunction]) -> None:
     with pytest.raises(ArgumentError) as error:

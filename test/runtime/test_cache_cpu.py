@@ -137,6 +137,7 @@ def test_what_is_planted_would_run(planted: list[float]) -> None:
     assert doubled() == planted
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("what", "change", "reason"), CHANGES)
 def test_what_another_user_can_write_does_not_run(
     entry: Path, planted: list[float], what: str, change: Callable[[Path], None], reason: str
@@ -164,6 +165,7 @@ def test_damaged_entries_are_made_anew(entry: Path, lowered: list[str], damage: 
     assert len(entry.read_bytes()) == len(whole)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("content", [*FOREIGN, b'{"format": "ragged-dialect CPU program"}'])
 def test_whole_entries_of_something_else(entry: Path, content: bytes) -> None:
     cache.store(entry.name, content)
@@ -226,6 +228,7 @@ def told(result: Any) -> Any:
     return (result.tolist(), str(result.dtype), str(getattr(result, "layout", "")))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("x", [ROWS, WINDOWS], ids=["rows", "windows"])
 def test_operations_are_not_traced_again(place: Path, x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     forgotten(monkeypatch)

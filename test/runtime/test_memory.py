@@ -28,6 +28,7 @@ def run_worker(*arguments: str, threads: int = 1) -> str:
     return done.stdout
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_every_allocation_may_fail(threads: int) -> None:
     assert len(run_worker("fail", threads=threads).splitlines()) == 11

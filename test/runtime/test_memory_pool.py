@@ -76,6 +76,7 @@ for call in calls:
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_no_page_faults_in_steady_state(threads: str) -> None:
     if threads == "1":

@@ -90,7 +90,7 @@ TARGETS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_raises_the_same(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if target == "module":

@@ -49,6 +49,7 @@ def test_crashes_are_errors(body: str, folder: Path) -> None:
     assert "Traceback" not in found.stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("body", ["pass", "print('seen', file=sys.stderr)", "raise KeyError", "sys.exit(3)"])
 def test_what_does_not_crash_is_as_before(body: str, folder: Path) -> None:
     (folder / "wrong.py").write_text(PASS.replace("BODY", body))
@@ -138,6 +139,7 @@ def test_whose_lines_are_told(file: str, place: str | None) -> None:
     assert crashes._place(trace) == place
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
 def test_a_signal_ends_all_of_it(number: signal.Signals, folder: Path) -> None:
     with running(folder) as tool:

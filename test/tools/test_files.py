@@ -41,6 +41,7 @@ def shell(tool: str, line: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("tool", "line"),
     [("opt", "f.mlir"), ("opt", "--help"), ("run", "p.mlir --input x.npy"), ("translate", "f.mlir")],
@@ -118,6 +119,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(NO_CC is not None, reason=NO_CC or "")
 @pytest.mark.parametrize("name", NAMES)
 def test_names_of_libraries(name: str, folder: Path) -> None:

@@ -72,7 +72,7 @@ def test_diagnostics_have_ranges(editor: Editor, line: str, message: str, marked
     assert marked is None or _text(editor, first.range) == marked
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ["a%20b", "b%C3%A9", "c%2B", "c%3A/x", "é", "a b"])
 def test_names_of_documents_may_be_escaped(name: str) -> None:
     with Editor(f"file:///{name}.mlir") as editor:
@@ -194,6 +194,7 @@ SHUTDOWN = request(LAST, "shutdown", None)
 EXIT = b'{"jsonrpc": "2.0", "method": "exit"}'
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("messages", "code"),
     [
@@ -219,6 +220,7 @@ ASKED: list[tuple[object, int | None]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["textDocument/hover", "textDocument/definition"])
 def test_every_request_is_answered(method: str) -> None:
     """Positions behind the end, documents that are not open, parameters that are none; bodies that are no messages."""

@@ -67,6 +67,7 @@ func.func @f(%x: !t) -> !t {
 LAYOUTS = {"dr|d": ([0, 2, 2, 5],), "dw|d": ([3, 0, 0], [2, 0, 4])}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("layout", "target"),
     [

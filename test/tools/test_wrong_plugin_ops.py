@@ -108,7 +108,7 @@ def clone_at_the_end(op, rewriter):
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("what", PATTERNS)
 def test_patterns_that_go_wrong(what: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     text = WRONG_OP.format(infer="x", values="[]").replace("lowering=__name__", "patterns=__name__")

@@ -181,7 +181,7 @@ USED = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("what", USED)
 def test_a_pass_that_uses_what_it_is_given_wrongly(folder: Path, what: str) -> None:
     (folder / "in.mlir").write_text("func.func @f(%x: f32) -> f32 {\n %0 = arith.negf %x : f32\n return %0 : f32 }")
@@ -219,7 +219,7 @@ def test_classes_of_passes_that_say_something_else(
     assert text in capfd.readouterr().err
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", ERASED)
 @pytest.mark.parametrize("flags", ["", "--mlir-print-ir-after-all", "--mlir-timing", "--mlir-pass-statistics"])
 def test_a_pass_that_erases_what_is_needed(folder: Path, what: str, flags: str) -> None:
@@ -300,6 +300,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("what", RIGHT)
 def test_what_is_right_is_taken(what: str, folder: Path) -> None:
     program = "func.func @f(%x: f32) {\n %0 = arith.negf %x : f32\n return }"

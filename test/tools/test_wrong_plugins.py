@@ -127,6 +127,7 @@ NOWHERE = ("missing",)
 """What is wrong at no line of its own."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", WRONG)
 def test_plugins_that_go_wrong(how: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """They are named, and leave nothing; programs that do not need them run."""
@@ -201,6 +202,7 @@ WRONG_SCHEDULES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("what", WRONG_SCHEDULES)
 def test_schedules_that_go_wrong(what: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "wrong.py").write_text(

@@ -53,7 +53,7 @@ def test_settings_of_flat_work(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "4096" in plain
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("mapping", ["threads = 1", "tile = 128", "tile = 1048576", "threads = 32, tile = 64"])
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_mapped_programs_have_the_same_results(mapping: str, target: str) -> None:

@@ -128,7 +128,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("flag", [UP, OWN])
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str, flag: str, tmp_path: Path) -> None:
@@ -245,6 +245,7 @@ def test_ops_are_matched(attributes: str, found: int, tmp_path: Path) -> None:
 EXAMPLE = str(ROOT / "examples" / "attention_pooling.mlir")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["llvm", "gpu"])
 def test_shipped_sequences_are_the_pipelines(target: str, tmp_path: Path) -> None:
     script = f"{OWN}=library=pipelines entry-point=ragged_to_{target}"

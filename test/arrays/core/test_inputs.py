@@ -42,6 +42,7 @@ def plain(value: Any) -> Any:
     return [value.tolist() if isinstance(value, rg.RaggedArray) and found.dtype != np.bool_ else None, shown.tolist()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_a_bool_is_true_where_its_byte_is_not_0(target: str) -> None:
     run = rg.jit(uses, target=target)

@@ -11,7 +11,7 @@ import pytest
 import ragged_dialect as rg
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 @pytest.mark.parametrize("lengths", [[3, 0, 5, 40], [0, 0], [], [3000, 1]], ids=lambda lengths: str(len(lengths)))
 def test_beside_numpy(lengths: list[int], dtype: str) -> None:
@@ -26,6 +26,7 @@ def test_beside_numpy(lengths: list[int], dtype: str) -> None:
     np.testing.assert_allclose(rg.bincount(x, 9, rg.like(x, weights)), np.reshape(sums, (-1, 9)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_in_programs(target: str) -> None:
     x = rg.ragged([[2, 0, 2], [], [1]])
@@ -37,6 +38,7 @@ def test_in_programs(target: str) -> None:
     assert made.tolist() == [[12.0, 0.0, 12.0], [], [3.0]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int32"])
 def test_sums_of_integers_are_int64(dtype: str) -> None:
     x = rg.ragged([[0, 0], []])

@@ -24,7 +24,7 @@ def lists(levels: int, seed: int, features: tuple[int, ...] = (), least: int = 0
     return rg.from_lengths(rng.standard_normal((count, *features)), *lengths)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("piece", SLICES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_steps_of_lists_of_lists(piece: slice, seed: int) -> None:
@@ -56,7 +56,7 @@ def kept(rows: list[Any], mask: list[Any]) -> list[Any]:
     return [kept(row, own) if own else [] for row, own in zip(rows, mask, strict=True)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_indices_of_rows(seed: int) -> None:
     x = lists(3, seed)
@@ -81,6 +81,7 @@ def flat(picks: list[list[int]]) -> rg.RaggedArray:
     return rg.from_lengths(np.array([i for own in picks for i in own], np.int64), [len(own) for own in picks])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_a_vector_of_indices_of_every_component(target: str) -> None:
     one, two, three = (lists(levels, levels, least=2) for levels in (1, 2, 3))
@@ -107,6 +108,7 @@ def test_a_vector_of_indices_below_a_dense_dim_and_windows() -> None:
     assert y[:, 1:][:, [0, 0]].tolist() == [[r[1], r[1]] for r in y.tolist()]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("piece", SLICES[:4])
 def test_dense_dims_of_nested_axes(piece: slice) -> None:
     x = rg.partition(rg.from_lengths(np.arange(12.0), [6, 6]), [[1, 2, 3], [4, 0, 2]], axis=1, lengths=True)

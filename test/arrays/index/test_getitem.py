@@ -90,7 +90,7 @@ def test_ragged_indices_pick_from_every_component() -> None:
     assert_components(rg.gather(x, index), expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lengths", NESTED)
 @pytest.mark.parametrize("piece", [S(1, None), S(None, None, -1), S(None, 1), S(-1, None)])
 def test_two_levels(lengths: Any, piece: slice) -> None:
@@ -200,6 +200,7 @@ NUMBERS_BESIDE: list[tuple[Any, Any]] = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("function", "index"), NUMBERS_BESIDE)
 def test_components_are_chosen_before_numbers_of_a_program_are_taken(function: Any, index: Any) -> None:
     """Others may be too short."""
@@ -207,6 +208,7 @@ def test_components_are_chosen_before_numbers_of_a_program_are_taken(function: A
     assert rg.jit(function)(x, index, 1).tolist() == function(x, index, 1).tolist()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("step", [1, 2, -1, -3])
 def test_extents_of_slices_are_known_in_programs(step: int) -> None:
     """What broadcasts, or is reshaped, asks for them."""

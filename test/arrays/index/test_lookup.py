@@ -41,6 +41,7 @@ def flat(x: Any) -> Any:
 STRUCTURES = ("dense", "matrix", "ragged", "windows", "lists of lists", "rows", "tiles", "none")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_rows_of_a_table(structure: str) -> None:
     ids = ids_of(structure)
@@ -51,6 +52,7 @@ def test_rows_of_a_table(structure: str) -> None:
             np.testing.assert_array_equal(found.lengths, ids.lengths)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("pool", [lambda x: x.sum(axis=1), lambda x: x.mean(axis=1), lambda x: x.max(axis=1)])
 def test_bags_of_rows(pool: Any) -> None:
     """They are pooled where they are in the table: the rows are not stored."""
@@ -76,7 +78,7 @@ def test_ids_out_of_range(id_: int) -> None:
         rg.take(TABLE, ids)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
 def test_gradients_add_up(structure: str, dtype: str) -> None:
@@ -131,6 +133,7 @@ LOOKUPS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["cpu", "ptx-emulator"])
 @pytest.mark.parametrize("name", LOOKUPS)
 def test_no_bits_of_an_index_are_dropped_before_it_is_checked(name: str, target: str) -> None:

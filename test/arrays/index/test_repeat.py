@@ -18,7 +18,7 @@ def again(rows: list[Any], counts: list[Any]) -> list[Any]:
     return [again(row, own) if own else [] for row, own in zip(rows, counts, strict=True)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("features", [(), (2,)], ids=str)
 def test_numbers_of_each_element(seed: int, features: tuple[int, ...]) -> None:
@@ -84,6 +84,7 @@ def test_errors(repeats: Any, axis: int, error: type[Exception], text: str) -> N
     assert text in str(found.value)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("counts", [2**62, 2**63 - 1, "each"], ids=str)
 def test_more_rows_than_offsets_hold(counts: Any, target: str) -> None:

@@ -20,6 +20,7 @@ def test_the_places_of_every_key(dtype: str, count: int, size: int) -> None:
     assert places.dtype == np.int64
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", [(), (3,), (2, 4)])
 def test_there_and_back(shape: tuple[int, ...]) -> None:
     keys, values = RNG.integers(0, 5, 40), RNG.standard_normal((40, *shape))

@@ -104,6 +104,7 @@ def test_unsqueeze(axis: int) -> None:
         assert_components(made.squeeze(axis), components(x))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(2, 3), (-1, 3), (2, -1), (6,), (-1,), (3, -1, 1)])
 def test_reshape_of_an_extent_that_calls_know(shape: tuple[int, ...]) -> None:
     """Weights may have any number of rows: whether extents fit is asked in calls."""
@@ -145,7 +146,7 @@ def test_reshape() -> None:
     assert np.shares_memory(made.values, x.values)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bool", "int64"])
 @pytest.mark.parametrize("width", [None, 0, 3])
 def test_long_copies_are_compiled(dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +227,7 @@ def test_concat_of_two_levels_and_dtypes() -> None:
     assert rg.concat([array((1, 2), dtype=np.int32), array((1, 2), dtype=np.float32)]).dtype == np.float64
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(45)
 @pytest.mark.parametrize("dtypes", list(product(["?", "i2", "f2", "f4", "f8"], repeat=3)), ids=" ".join)
 def test_concat_has_the_dtype_of_all(dtypes: tuple[str, ...]) -> None:
     """Whatever their order: no later one takes back what an earlier one asks for."""
@@ -272,6 +273,7 @@ def test_concat_of_many_extents() -> None:
     assert np.array_equal(rg.concat(parts, axis=1), whole)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("traced", [False, True])
 def test_concat_of_many_is_done_by_programs_of_few(traced: bool) -> None:
     rng = np.random.default_rng(0)
@@ -300,6 +302,7 @@ def test_stack_and_chunk() -> None:
     assert rg.chunk(y, 3)[2].offsets.tolist() == [0, 7, 15]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("count", [1, 2, 3, 16, 17])
 def test_stacked_next_to_each_other(count: int) -> None:
     x = array(LENGTHS)
@@ -312,6 +315,7 @@ def test_stacked_next_to_each_other(count: int) -> None:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", STRUCTURES)
 def test_padded(lengths: tuple[int, ...]) -> None:
     x = array(lengths)

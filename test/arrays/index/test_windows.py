@@ -24,6 +24,7 @@ def framed(rows: list[Any], size: int, step: int, below: int) -> list[Any]:
     return [rows[at : at + size] for at in range(0, len(rows) - size + 1, step)]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("features", [(), (3,)], ids=str)
 def test_every_level(seed: int, features: tuple[int, ...]) -> None:
@@ -52,6 +53,7 @@ def test_windows_beside_those_of_numpy() -> None:
     assert rg.windows(dense, 3, axis=0).shape == (0, 3, 10)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("features", [(), (3,)], ids=str)
 def test_in_programs_with_gradients(target: str, features: tuple[int, ...]) -> None:

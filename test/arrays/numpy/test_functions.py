@@ -283,7 +283,7 @@ def test_functions_are_there_before_anything_is_used() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8"])
 @pytest.mark.parametrize("decimals", [0, 1, -1, -2])
 def test_rounding_is_numpys(dtype: str, decimals: int) -> None:
@@ -299,7 +299,7 @@ def test_rounding_to_more_decimals_than_floats_have() -> None:
     assert np.isnan(rg.from_lengths(np.ones(2), [1, 1]).round(400).values).all()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("axis", [1, 2])
 @pytest.mark.parametrize("dtype", ["f4", "i4", "?"])
 def test_neighbours_and_order(axis: int, dtype: str) -> None:
@@ -310,7 +310,7 @@ def test_neighbours_and_order(axis: int, dtype: str) -> None:
     assert_components(np.flip(x), [np.flip(c) for c in components(x)][::-1])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("shift", [1, -2, 7])
 @pytest.mark.parametrize("axis", [1, 2])
 def test_rolls(axis: int, shift: int) -> None:
@@ -391,6 +391,7 @@ def test_sizes() -> None:
         _ = x.split(1, 2).size
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ends", [{"prepend": 0}, {"append": 2.5}, {"prepend": 1, "append": 1}], ids=str)
 def test_differences_from_what_is_put_before_and_behind(ends: dict[str, float]) -> None:
     x = rg.ragged([[3, 1, 2], [], [5]])

@@ -37,7 +37,7 @@ def assert_folds(function: Callable[..., Any], x: Any, **options: Any) -> None:
                     assert_components(found, wanted, 1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 @pytest.mark.parametrize("ord", [None, 1, 2, 3, 0, np.inf, -np.inf])
 def test_norms(ord: float | None, dtype: str) -> None:
@@ -64,7 +64,7 @@ def test_variances_of_what_is_infinite() -> None:
     assert np.isnan(np.nanvar(rg.ragged([[np.inf, np.inf], [1.0, np.inf, np.nan]]), axis=1)).all()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "function", [np.nansum, np.nanprod, np.nanmean, np.nanvar, np.nanstd], ids=lambda f: f.__name__
 )
@@ -78,6 +78,7 @@ def test_without_nan(function: Callable[..., Any]) -> None:
         function(with_nan(), axis=1, out=np.zeros(4))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f4", "i4", "?"])
 def test_means_where_a_mask_holds(dtype: str) -> None:
     x = array(LENGTHS, (4,), dtype)

@@ -20,6 +20,7 @@ def places(lengths: tuple[int, ...], count: int, extent: int) -> rg.RaggedArray:
     return rg.from_lengths(values, np.array(lengths, np.int64))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", STRUCTURES)
 @pytest.mark.parametrize("count", [1, 3])
 def test_along_features(lengths: tuple[int, ...], count: int) -> None:
@@ -38,6 +39,7 @@ def test_along_a_ragged_dim_and_of_views() -> None:
     assert_components(rg.take_along_axis(y, i), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_in_programs(target: str) -> None:
     x, at = array(LENGTHS, dtype=np.float64), places(LENGTHS, 1, 4)
@@ -89,6 +91,7 @@ def test_equal_arrays() -> None:
     assert np.array_equal(holes, holes, equal_nan=True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("axis", "shape"), [(2, (1, 3)), (3, (4, 1)), (2, (2, 3))])
 def test_gradients_of_what_is_taken(axis: int, shape: tuple[int, int]) -> None:
     """One element for all others, or several, which may be one twice."""

@@ -26,6 +26,7 @@ def attend(q: Any, k: Any, v: Any, causal: bool, mask: Any = None) -> Any:
     return e / np.maximum(e.sum(1, keepdims=True), 1e-30) @ v
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(causal: bool) -> None:
     q, k, v = array(LENGTHS), array(OTHER, seed=1), array(OTHER, (6,), seed=2)
@@ -42,7 +43,7 @@ def test_attention_with_heads() -> None:
     assert_components(rg.attention(q, k, v), expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("heads", [(), (2,)])
 @pytest.mark.parametrize(("features", "values"), [(0, 0), (0, 3), (3, 0)])
 def test_attention_without_features(heads: tuple[int, ...], features: int, values: int) -> None:
@@ -57,6 +58,7 @@ def test_attention_without_features(heads: tuple[int, ...], features: int, value
     assert rg.grad(lambda q: rg.attention(q, k, v).sum())(q).shape == q.shape
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_with_fewer_heads_of_keys(causal: bool) -> None:
     q, k, v = array(LENGTHS, (6, 4)), array(OTHER, (2, 4), seed=1), array(OTHER, (2, 3), seed=2)
@@ -83,7 +85,7 @@ def values(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> Any:
     return seen if kind == "bool" else np.where(seen, rng.standard_normal(shape), -np.inf).astype(np.float32)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["bool", "float"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_ragged_masks(kind: str, causal: bool) -> None:
@@ -96,7 +98,7 @@ def test_ragged_masks(kind: str, causal: bool) -> None:
     assert_components(traced(q, k, v, mask), expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["bool", "float"])
 @pytest.mark.parametrize("of_keys", [True, False])
 def test_ragged_masks_of_keys_or_of_queries(kind: str, of_keys: bool) -> None:
@@ -135,6 +137,7 @@ def test_windows_of_an_array_whose_scores_are_stored() -> None:
     assert_components(made, components(rg.attention(x * 1.0, x * 1.0, x * 1.0, softcap=2.0)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [rg.attention, rg.jit(rg.attention)])
 def test_keys_and_values_are_windows_at_other_places(function: Any) -> None:
     q, k, v = array((3, 3, 5)), array((5, 3, 3), seed=1)[[2, 1, 0]], array((3, 5, 3), seed=2)[[2, 0, 1]]
@@ -142,6 +145,7 @@ def test_keys_and_values_are_windows_at_other_places(function: Any) -> None:
     assert_components(function(q, k, v), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("heads", [(), (2,)])
 def test_windows_caps_and_log_sums(heads: tuple[int, ...]) -> None:
     q, k, v = array(LENGTHS, (*heads, 4)), array(OTHER, (*heads, 4), seed=1), array(OTHER, (*heads, 3), seed=2)
@@ -173,7 +177,7 @@ def test_dtype_is_that_of_all_operands() -> None:
     assert rg.attention(q, q, v).dtype == rg.attention(v, q, q).dtype == np.float64
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("heads", [6, 2])
 @pytest.mark.parametrize("kind", ["bool", "float"])
 def test_ragged_masks_of_heads(heads: int, kind: str) -> None:
@@ -194,7 +198,7 @@ def test_ragged_masks_of_heads(heads: int, kind: str) -> None:
 SHAPES = [(5, 4), (1, 4), (5, 1), (6, 5, 4), (1, 7, 9), (4, 6, 5, 4), (1, 6, 5, 4), (4, 1, 1, 4), (1, 1, 6, 4)]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("heads", [6, 2])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_dense_masks(shape: tuple[int, ...], heads: int) -> None:

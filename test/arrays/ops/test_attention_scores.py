@@ -90,7 +90,7 @@ OF_NUMPY: dict[Score, Score] = {
 """Scores, and the same of NumPy's arrays."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("score", OF_NUMPY)
 def test_scores(score: Score) -> None:
     arrays = given()
@@ -143,6 +143,7 @@ def test_masks_beside_what_bounds_keys() -> None:
     np.testing.assert_allclose(sums.values, lse.values, rtol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [np.float64, np.float16])
 def test_masks_of_other_floats(kind: Any) -> None:
     arrays, bias = given(), np.random.default_rng(1).standard_normal((40, 70)).astype(kind)
@@ -267,7 +268,7 @@ def narrow(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
     return s + rg.take(SLOPES, np.minimum(found + most, zero))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("kind", ["booleans of keys", "floats of keys", "dense"])
 def test_a_mask_beside_a_score(kind: str, target: str) -> None:

@@ -45,6 +45,7 @@ def test_arrays_beside_bfloat16_are_not_weak() -> None:
     assert (x + rg.from_lengths(np.arange(3.0), [3])).dtype == np.float64
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_attention_keeps_the_dtype(dtype: Any) -> None:
     x = rg.from_lengths(np.linspace(-1, 1, 32).reshape(4, 8).astype(dtype), [3, 1])
@@ -61,6 +62,7 @@ def special(dtype: Any) -> tuple[Any, Any]:
     return first.ravel(), second.ravel()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_divisions_of_special_values(dtype: Any, target: str) -> None:
@@ -82,6 +84,7 @@ def test_divisions_of_special_values(dtype: Any, target: str) -> None:
             np.testing.assert_array_equal(values.view(bits)[~nan], other.view(bits)[~nan], err_msg=name)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_the_first_of_equal_values_is_found(dtype: Any, target: str) -> None:

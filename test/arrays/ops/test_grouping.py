@@ -68,7 +68,7 @@ CASES: list[tuple[str, tuple[int, ...]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("layout", "axis"), CASES)
 def test_sum(layout: str, axis: tuple[int, ...]) -> None:
     for seed in SEEDS:
@@ -85,7 +85,7 @@ def test_sum(layout: str, axis: tuple[int, ...]) -> None:
         ("logsumexp", lambda v: np.log(np.exp(v).sum()), -np.inf),
     ],
 )  # fmt: skip
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize(("layout", "axis"), [("drr|d", (0, 3)), ("dr|d", (0,))])
 def test_every_reduction(name: str, function: Callable[[Any], Any], empty: float, layout: str, axis: Any) -> None:
     for seed in SEEDS:
@@ -104,7 +104,7 @@ def softmax(numbers: Any) -> Any:
     return e / e.sum()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("layout", "axis"), [("dr|d", (0,)), ("drr", (1,)), ("drr|d", (0, 3)), ("ddr|d", (1,))])
 def test_softmax_and_norms(layout: str, axis: tuple[int, ...]) -> None:
     for seed in SEEDS:
@@ -115,6 +115,7 @@ def test_softmax_and_norms(layout: str, axis: tuple[int, ...]) -> None:
         assert_mapped(rg.rms_norm(x, axis=axis), x, dims, lambda v: v / np.sqrt((v * v).mean() + 1e-5))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("layout", "axis"), [("dr|d", 0), ("drr", 0), ("drr", 1), ("drrr", 2)])
 def test_cumsum(layout: str, axis: int) -> None:
     for seed in SEEDS:
@@ -122,7 +123,7 @@ def test_cumsum(layout: str, axis: int) -> None:
         assert_mapped(x.cumsum(axis), x, {axis}, np.cumsum)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("layout", "axis"), [("dr|d", 0), ("drr", 0), ("drr|d", 1), ("drr|d", 2), ("ddr|d", 1)])
 def test_arg_reductions_along_one_dim(layout: str, axis: int) -> None:
     for seed in SEEDS:
@@ -165,7 +166,7 @@ def _results(a: Any) -> Any:
     return a.sum(0), a.sum(1), rg.softmax(a, axis=1), a.cumsum(1), a.argmax(1)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("seed", [1, None])
 def test_traced_and_in_the_emulator(target: str, seed: int | None) -> None:

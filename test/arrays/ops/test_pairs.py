@@ -43,6 +43,7 @@ def parts(*arrays: rg.RaggedArray) -> list[tuple[np.ndarray, ...]]:
     return list(zip(*(list(array) for array in arrays), strict=True))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("program", "expected"), [p[1:] for p in PROGRAMS], ids=[p[0] for p in PROGRAMS])
 def test_pairs(program: Callable[..., Any], expected: Callable[..., Any]) -> None:
     for run in (program, rg.jit(program)):
@@ -131,7 +132,7 @@ FOLDED: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = [
 ]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("program", "expected"), [p[1:] for p in FOLDED], ids=[p[0] for p in FOLDED])
 def test_first_elements_of_pairs_are_folded_in_place(program: Callable[..., Any], expected: Callable[..., Any]) -> None:
     """By a loop for each second one, as those of all pairs have one length; nothing is sorted."""

@@ -16,7 +16,7 @@ def ragged(values: np.ndarray) -> rg.RaggedArray:
     return rg.from_lengths(values, [3, 0, len(values) - 3])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "int64", "bool"])
 @pytest.mark.parametrize("exponent", EXPONENTS, ids=repr)
 def test_as_numpy_has_them(dtype: str, exponent: float) -> None:

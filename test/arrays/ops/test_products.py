@@ -40,6 +40,7 @@ def test_a_dim_before_the_components() -> None:
     np.testing.assert_allclose(gradient, np.einsum("tad,ate->de", values, 2 * expected), rtol=1e-10)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_large_weights_go_to_blas(dtype: str) -> None:
     """No program is compiled; `jit`, small weights and other kinds of arguments have one, with the same results."""

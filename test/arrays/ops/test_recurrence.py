@@ -37,6 +37,7 @@ def expected(x: Any, a: Any, start: Any, reverse: bool) -> list[Any]:
     return [loop(*one, reverse) for one in zip(components(x), components(a), start, strict=True)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 17)])
 def test_recurrences(shape: tuple[int, ...], reverse: bool) -> None:
@@ -108,6 +109,7 @@ TEXT = """func.func @f(%x: !x, %a: !x) -> !x {
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_meaning(reverse: bool) -> None:
     """The op has what there is before each element."""
@@ -149,6 +151,7 @@ def test_infinite_factors_and_more_features_of_the_start() -> None:
     assert rg.linear_recurrence(both, np.full(3, 0.5), np.ones((2, 1, 3))).shape == (2, None, 3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", ["recurrence %x, %a {dim = 1}", 'scan %x {dim = 1, kind = "sum"}'])
 def test_extents_that_only_calls_know(op: str) -> None:
     types = ['tensor<?x?x2xf32, #ragged.layout<"dr|d">>', 'tensor<5x?x?xf32, #ragged.layout<"dr|d">>']

@@ -35,7 +35,7 @@ def test_ragged_dim(name: str, lengths: tuple[int, ...]) -> None:
     np.testing.assert_allclose(got, np.array(expected).reshape(-1, 4), 1e-5)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_dim(name: str) -> None:
     x = array(LENGTHS)

@@ -49,7 +49,7 @@ def test_as_numpy_has_them(dtype: str) -> None:
     check(dtype)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("features", ["-avx512f", "-avx2", "-fma"])
 def test_with_fewer_features(features: str) -> None:
     """Without fused multiply-adds it is the library's."""

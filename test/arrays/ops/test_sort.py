@@ -38,7 +38,7 @@ def in_order(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     return x.shape[axis] - 1 - back
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(72)
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("features", [(), (3,), (2, 2)])
@@ -56,7 +56,7 @@ def test_components_are_sorted_by_themselves(dtype: Any, features: tuple[int, ..
             np.testing.assert_array_equal(got.astype(wide), wanted.astype(wide))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("lengths", [[1000], [700, 0, 300]])
 @pytest.mark.parametrize("bits", [5, 10, 32])
 @pytest.mark.parametrize("dtype", [np.float32, np.int16, np.float64])
@@ -69,6 +69,7 @@ def test_more_elements_than_places_have_bits(
         np.testing.assert_array_equal(order, in_order(part, 0, False))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("dtype", "step"), [(np.int32, 2**20), (np.int64, 2**45), (np.float64, 1), (np.float32, 1)])
 def test_keys_whose_low_digits_are_equal(dtype: Any, step: int) -> None:
     x = rg.from_lengths((RNG.integers(-500, 500, 2000) * step).astype(dtype), [1500, 0, 500])
@@ -76,6 +77,7 @@ def test_keys_whose_low_digits_are_equal(dtype: Any, step: int) -> None:
         np.testing.assert_array_equal(order, in_order(part, 0, False))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
 def test_dense_dims(axis: int) -> None:
     x = numbers(np.float32, (4, 7, 5))

@@ -105,6 +105,7 @@ CASES: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_steps(name: str, reverse: bool) -> None:
@@ -112,7 +113,7 @@ def test_steps(name: str, reverse: bool) -> None:
     assert_scans(function, init, elements(4), reverse)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_on_a_gpu(name: str, reverse: bool) -> None:
@@ -121,6 +122,7 @@ def test_on_a_gpu(name: str, reverse: bool) -> None:
     assert_scans(function, init, elements(4, lengths=lengths), reverse, target="emulator")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", [(), (0,), (0, 0, 0), (1, 1), (7,), (2, 0, 0, 9)])
 def test_few_components(lengths: tuple[int, ...]) -> None:
     x, count = elements(4, lengths=lengths), len(lengths)
@@ -131,6 +133,7 @@ def test_few_components(lengths: tuple[int, ...]) -> None:
         assert_scans(network, np.ones((count, 6)), x)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.int64, np.bool_])
 def test_dtypes(dtype: Any) -> None:
     x = rg.from_lengths(np.arange(sum(LENGTHS)).astype(dtype), LENGTHS)
@@ -164,6 +167,7 @@ def test_windows_in_other_functions() -> None:
     np.testing.assert_allclose(rg.jit(last)(x), wanted)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(3, 5), (0, 5), (3, 0), (1, 1)])
 def test_dense_elements(shape: tuple[int, int]) -> None:
     x, start = rows(*shape, 4), rows(shape[0], 6)
@@ -231,6 +235,7 @@ STEPS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", STEPS)
 def test_values_and_gradients(name: str) -> None:
     function, init = STEPS[name]
@@ -401,6 +406,7 @@ TEXT = """func.func @f(%x: !x, %s: tensor<?x2xf32>) -> (!x, !x, tensor<?x2xf32>)
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_meaning(reverse: bool) -> None:
     x, start = elements(2, dtype=np.float32), rows(6, 2, dtype=np.float32)

@@ -24,7 +24,7 @@ def largest(x: Any, k: int) -> tuple[Any, Any]:
     return np.take_along_axis(wide, np.array(rows), 1), np.array(rows)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("k", [1, 2, 7])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64])
 def test_rows(dtype: Any, k: int) -> None:
@@ -36,7 +36,7 @@ def test_rows(dtype: Any, k: int) -> None:
     np.testing.assert_array_equal(values.astype(np.float64), expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("k", [1, 7])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.int64])
 def test_smallest(dtype: Any, k: int) -> None:
@@ -55,6 +55,7 @@ def test_smallest(dtype: Any, k: int) -> None:
         np.testing.assert_array_equal(values[b], row[wanted])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_many_of_a_row(dtype: str) -> None:
     """Beyond what is kept in order while a row is read once."""

@@ -30,7 +30,7 @@ def values(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, np.dtype[Any]]:
     return (rng.random(12) < 0.5) if dtype.kind == "b" else rng.integers(-6, 7, 12).astype(dtype)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", sorted(UFUNCS))
 def test_ufunc(name: str) -> None:
     ufunc = getattr(np, name)
@@ -73,6 +73,7 @@ OPERATORS: list[Callable[[Any, Any], Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_operator(operator: Callable[[Any, Any], Any]) -> None:
     x, y = array(LENGTHS), array(LENGTHS, seed=1)
@@ -83,6 +84,7 @@ def test_operator(operator: Callable[[Any, Any], Any]) -> None:
     np.testing.assert_allclose(got.values, expected, 1e-5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(), (4,), (1,), (4, 1, 4), (1, 1, 4), (4, 1, 1), (4, 7, 4), (4, 5, 1)])
 def test_broadcast_of_dense_arrays(shape: tuple[int, ...]) -> None:
     """Scalars, features, one row per component, and padded arrays."""
@@ -243,6 +245,7 @@ def as_numpy_on(target: str, function: Callable[..., Any], *given: np.ndarray[An
     np.testing.assert_array_equal(got.values, expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
 def test_shifts_by_any_amount(dtype: Any, target: str) -> None:
@@ -262,6 +265,7 @@ def test_signs_of_integers(dtype: Any, target: str) -> None:
     as_numpy_on(target, np.sign, np.array([0, 1, -1, info.min, info.max], dtype))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
 def test_powers_of_integers(dtype: Any, target: str) -> None:
@@ -287,7 +291,7 @@ def as_integers(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any
     return np.array(whole, wide.dtype).astype(dtype)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("target", "features"), [*((target, "") for target in TARGETS), ("cpu", "-avx512f"), ("cpu", "-avx2")]
 )

@@ -65,7 +65,7 @@ PAIRS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", PAIRS)
 def test_arguments_by_position_and_by_name(case: str) -> None:
     function, method = PAIRS[case]

@@ -53,7 +53,7 @@ def runner(target: str) -> Callable[..., Any]:
     return partition if target == "eager" else rg.jit(partition, static=("axis", "lengths"), target=target)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("target", ["eager", "cpu", "emulator"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("lengths", [False, True])
@@ -67,6 +67,7 @@ def test_rows_that_do_not_fit(target: str, place: str, lengths: bool) -> None:
         assert str(caught.value) == where + (text if text.startswith(",") else f": {text}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["eager", "cpu"])
 @pytest.mark.parametrize(("axis", "extent", "count"), [(1, 2, 2), (2, None, 4)])
 def test_rows_within_a_batch(target: str, axis: int, extent: int | None, count: int) -> None:
@@ -121,7 +122,7 @@ FREE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", FREE)
 def test_what_is_known_is_not_checked(name: str) -> None:
     function, arguments = FREE[name]

@@ -44,6 +44,7 @@ def run_short(seed, name):
 EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-20}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_random_programs(seed):
     assert check(seed) is None
@@ -57,6 +58,7 @@ def test_programs_of_several_chunks(seed, monkeypatch):
         assert check(seed) is None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_short_floats(dtype):
     run_short(0, dtype)

@@ -156,7 +156,7 @@ def test_running_sums_of_a_program_without_ragged_arrays(axis):
     np.testing.assert_array_equal(got, x.cumsum(axis) + np.flip(np.flip(x, axis).cumsum(axis), axis))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("lengths", [*STRUCTURES, [300, 0, 1100]])
 @pytest.mark.parametrize("features", [(), (3,), (2, 16)])
@@ -168,7 +168,7 @@ def test_running_sums_are_exact_on_small_integers(lengths, dtype, features):
     np.testing.assert_array_equal(got.values, np.concatenate(parts))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("name", QUICK)
 def test_against_differences(name):
     run_case(*QUICK[name])
@@ -192,7 +192,7 @@ TAKEN = {
 """What bodies take of an array."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_is_taken_of_a_computed_array_has_a_gradient(name):
     """As of an argument: a table that was made in a body had none."""
@@ -388,7 +388,7 @@ def test_an_operation_without_a_derivative_is_named():
         rg.grad(lambda x: x.prod(axis=0).sum())(x)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "shape", [(2, 3, 4, 4), (2, 1, 4, 4), (1, 3, 4, 4), (1, 1, 4, 4), (3, 4, 4), (4, 4), (2, 1, 1, 4), (1, 1, 1, 4)]
 )
@@ -415,7 +415,7 @@ BITS: dict[str, tuple[Any, Any]] = {
 """Ufuncs that look at bits, and their derivatives."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", BITS)
 def test_ufuncs_of_bits(name: str, dtype: str) -> None:

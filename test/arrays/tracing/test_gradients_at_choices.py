@@ -56,6 +56,7 @@ AT_CHOICES = {
 first number."""
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", AT_CHOICES)
 def test_where_a_formula_has_a_choice(name):
     def loss(a, b):

@@ -55,7 +55,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(72)
 @pytest.mark.parametrize("x", [GAPS, ROWS, BATCHES], ids=["drr", "drr|d", "ddr"])
 @pytest.mark.parametrize("name", VIEWS)
 def test_views(name, x):
@@ -134,7 +134,7 @@ PRODUCTS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_with_dims_between_levels(name):
     arguments = PRODUCTS[name]
@@ -168,7 +168,7 @@ PADDED = rg.from_lengths(np.arange(1.0, 37).reshape(3, 4, 3), [2, 1])
 OTHERS = rg.from_lengths(np.arange(1.0, 7), [2, 1], [2, 0, 4])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("subscripts", "operands"),
     [

@@ -115,6 +115,7 @@ def test_captured_arrays() -> None:
         add(array((1, 1, 1, 1)))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "function",
     [
@@ -328,7 +329,7 @@ EMULATED: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("function", "arguments"), EMULATED)
 def test_kernels_of_the_gpu_give_the_same(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     got, expected = rg.jit(target="emulator")(function)(*arguments), rg.jit(function)(*arguments)

@@ -53,7 +53,7 @@ def upstream(result: Any) -> Any:
     return rg.like(result, made) if isinstance(result, rg.RaggedArray) else made
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", KEPT)
 def test_gradients_of_what_is_kept(name: str) -> None:
     function, arguments, count = KEPT[name]
@@ -133,7 +133,7 @@ def test_extents_are_no_part_of_the_program() -> None:
     assert made.pull.compilations == 1
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", KEPT)
 def test_gradients_in_other_programs(name: str) -> None:
     """A pullback is called in a traced function, whose arguments are none of the function's."""

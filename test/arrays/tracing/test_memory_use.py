@@ -48,7 +48,7 @@ assert new <= said.results <= 1.05 * new, (said, new)
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", ["elementwise", "two", "filter", "gradient"])
 def test_the_peak_is_that_of_the_process(case: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAGGED_POOL_BYTES": "0"}

@@ -34,7 +34,7 @@ PARTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("name", ARRAYS)
 def test_parts_are_those_of_arrays(name: str, part: str) -> None:
