@@ -41,7 +41,7 @@ lint: $(DEV_STAMP)
 	$(BIN)/ruff format --check --quiet .
 
 types: $(DEV_STAMP)
-	printf '%s\n' pyproject.toml pyright-310.json | xargs -P 2 -n 1 $(BIN)/pyright --pythonpath $(BIN)/python --project
+	echo pyproject.toml pyright-310.json | xargs -P 2 -n 1 $(BIN)/pyright --pythonpath $(BIN)/python --project
 
 lit: $(DEV_STAMP)
 	$(BIN)/lit -sv lit_tests
