@@ -899,6 +899,41 @@ func.func @numbers(%x: memref<?x4xi64> {llvm.noalias}, %out: memref<4xi64> {llvm
 
 // -----
 
+// Elements of 4 or 8 bytes at places that are looked up are gathered, a register at a time; others stay with scalars.
+
+// CHECK-LABEL: func.func @gathered
+// CHECK-SAME: (%[[T:.*]]: memref<?xf32> {llvm.noalias}, %[[IDS:.*]]: memref<?xindex>
+// CHECK-DAG: %[[ALL:.*]] = arith.constant dense<true> : vector<8xi1>
+// CHECK: scf.for %[[I:.*]] = %c0 to %{{.*}} step %c8 iter_args
+// CHECK:   %[[AT:.*]] = vector.load %[[IDS]][%[[I]]] : memref<?xindex>, vector<8xindex>
+// CHECK:   vector.gather %[[T]][%c0] [%[[AT]]], %[[ALL]]
+// CHECK:   arith.addf
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: vector.gather %[[T]][%c0] [%{{.*}}], %[[MASK]]
+// CHECK: scf.for
+// CHECK: memref.load %{{.*}} : memref<?xi16>
+// CHECK: ragged.scalar = "an access across memory"
+// CHECK: return
+func.func @gathered(%t: memref<?xf32> {llvm.noalias}, %ids: memref<?xindex> {llvm.noalias}, %short: memref<?xi16> {llvm.noalias},
+                    %out: memref<?xi16> {llvm.noalias}, %n: index, %first: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%so_far = %first) -> (f32) {
+    %at = memref.load %ids[%i] : memref<?xindex>
+    %a = memref.load %t[%at] : memref<?xf32>
+    %s = arith.addf %so_far, %a fastmath<reassoc> : f32
+    scf.yield %s : f32
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %at = memref.load %ids[%i] : memref<?xindex>
+    %a = memref.load %short[%at] : memref<?xi16>
+    memref.store %a, %out[%i] : memref<?xi16>
+  }
+  return %sum : f32
+}
+
+// -----
+
 // A search that halves what is left of a table: all lanes take the same steps, and each looks up its own place. What is
 // left of the elements has a mask, which is that of what is looked up.
 

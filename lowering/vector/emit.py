@@ -68,7 +68,7 @@ def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
     is_scan = any(one.scanned for one in body.accumulators)
     if is_scan and registers.least(widest) < _SCANNED:
         return False
-    lanes = registers.least(widest) if is_scan else registers.lanes(widest, len(body.ops))
+    lanes = registers.least(widest) if is_scan or body.gathered else registers.lanes(widest, len(body.ops))
     masked = body.bytes <= set(registers.masked)
     if count is not None:
         if count < SHORTEST:
@@ -227,7 +227,7 @@ class Step:
         elif op.results and op.results[0] in self.body.uniform:
             self.uniform(op)
         elif op.name == "memref.load":
-            self.known[op.results[0]] = self.load(op)
+            self.known[op.results[0]] = self.gather(op) if op in self.body.gathered else self.load(op)
         elif op.name == "memref.store":
             self.store(op)
         elif (guard := guard_of(op)) is not None:
@@ -284,7 +284,7 @@ class Step:
                 if op.results[0] not in walk.varying:
                     clone(op, self.same)
                 elif op.name == "memref.load":
-                    self.known[op.results[0]] = self._gathered(op)
+                    self.known[op.results[0]] = self.gather(op)
                 else:
                     self.compute(op)
             made = of(end.operands, lanes)
@@ -297,7 +297,7 @@ class Step:
         start = of(walk.loop.operands, lanes)
         name(walk.loop.results, flow.repeat(start, goes_on, lambda state: make(after, state, lanes)))
 
-    def _gathered(self, op: ir.Operation) -> ir.Value:
+    def gather(self, op: ir.Operation) -> ir.Value:
         """What a load reads for each lane at a place of its own."""
         buffer, *places, last = op.operands
         type_ = lanes_type(self.lanes, op.results[0].type)
