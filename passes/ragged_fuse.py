@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.match import bit_width, enclosing, made_by
+from ragged_dialect.ir.match import bit_width, definer, enclosing, made_by
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
+from ragged_dialect.passes.gathering import Gathered, inline_gathered
 from ragged_dialect.passes.loop_nest import FusedNest, Operand, follow, inline, join, write
 from ragged_dialect.passes.structure_keys import structural_source
 from ragged_dialect.segments import segments
@@ -63,6 +65,7 @@ class RaggedFuse(RaggedPass):
     and the like are computed by each of several consumers, where that moves fewer bytes than storing their results
     does. What a scan is of is computed in its loop (`expand-ragged-scans`), and so is what becomes of its elements, but
     for functions and divisions where it steps over single elements, which run on scalars.
+    Rows of at least 8 elements that are read at the places of `ragged.group_by`, each of them once, are computed there.
     Uses of the structure alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two
     nests join when they read one tensor over all their loops and neither needs the other; of dense tensors
     `linalg.generic` ops fuse alike, but do not join. Matmuls and softmax keep their names. An elementwise op that
@@ -170,6 +173,11 @@ class _Block:
                 if fused is not None:
                     nest, progress = fused, True
                     break
+            for gathered in () if progress else Gathered.all_of(nest):
+                fused = self._gather(op, gathered)
+                if fused is not None:
+                    nest, progress = fused, True
+                    break
         self.nests[op] = self._followed(op, nest) or nest
 
     def _absorb(self, op: ir.Operation, nest: FusedNest, operand: Operand) -> FusedNest | None:
@@ -192,6 +200,32 @@ class _Block:
             return None
         del self.nests[maker]
         return fused
+
+    def _gather(self, op: ir.Operation, gathered: Gathered) -> FusedNest | None:
+        """A nest with what it reads at places of its own computed there."""
+        nest, value = gathered.nest, gathered.value
+        stored = made_by(value, "ragged.values")
+        result = value if stored is None else stored.operands[0]
+        producer = None if isinstance(result.owner, ir.Block) else self.nests.get(result.owner.operation)
+        if producer is None or len(producer.roots) != 1 or len(nest.steps) + len(producer.steps) > self.max_ops:
+            return None
+        readers = [step for step in nest.steps if ("value", value) in step.operands]
+        users = {*nest.roots, *nest.absorbed, *(() if stored is None else (stored,))}
+        uses = [use.owner.operation for x in {value, result} for use in x.uses]
+        like = structural_source(result, self.sources)
+        gone = {*producer.roots, *producer.absorbed}
+        if len(readers) != 1 or not all(self._top(user) in users for user in uses):
+            return None
+        if is_ragged(result.type) and (like == result or definer(like) in gone):
+            return None
+        with ir.InsertionPoint(op), op.location:
+            fused = inline_gathered(gathered, result, producer, like)
+        if fused is None:
+            return None
+        for made in self.block.operations:  # what it reads besides
+            self.place.setdefault(made.operation, self.place[op])
+        del self.nests[producer.roots[0]]
+        return fused if stored is None else replace(fused, absorbed=(stored, *fused.absorbed))
 
     def _followed(self, op: ir.Operation, nest: FusedNest) -> FusedNest | None:
         """A nest in the loop of a scan whose result nothing else reads."""
@@ -250,9 +284,13 @@ class _Block:
 
     def _position(self, op: ir.Operation) -> int:
         """Place in this block of the op that is or holds `op`."""
+        return self.place[self._top(op)]
+
+    def _top(self, op: ir.Operation) -> ir.Operation:
+        """The op of this block that is or holds `op`."""
         while op not in self.place:
             op = enclosing(op)
-        return self.place[op]
+        return op
 
     # Writing -----------------------------------------------------------------------------------
 
@@ -343,6 +381,12 @@ def _use_source(op: ir.Operation, sources: dict[ir.Value, ir.Value]) -> None:
     """Let an op that reads structure alone read it where it comes from."""
     if op.name not in _STRUCTURAL or "stored" in op.attributes:
         return
+    stored = made_by(op.operands[0], "ragged.values") if op.name == "tensor.dim" else None
+    if stored is not None and set(shape_of(stored.operands[0].type).layout.letters) <= {*"dr"}:
+        source = structural_source(stored.operands[0], sources)
+        if source != stored.operands[0]:
+            with ir.InsertionPoint(op), op.location:
+                op.operands[0] = builders.values(source)
     for number, value in enumerate(op.operands):
         if is_ragged(value.type):
             op.operands[number] = structural_source(value, sources)
