@@ -25,6 +25,7 @@ COMPUTED: dict[str, Term] = {
 """Of elements with features, of those without, of components, and of features."""
 
 STORED: dict[str, Term] = {
+    "places in components": lambda x, w, row, f: row[:, None] * (rg.local_index(x, axis=1)[..., None] == 1) + 0 * x,
     "turned": lambda x, w, row, f: x[:, ::-1] * f,
     "running sums": lambda x, w, row, f: np.cumsum(x, axis=1) + row[:, None],
 }
