@@ -18,7 +18,6 @@ from ragged_dialect.arrays.core.creation import from_lengths as from_lengths
 from ragged_dialect.arrays.core.creation import from_offsets as from_offsets
 from ragged_dialect.arrays.core.creation import from_row_ids as from_row_ids
 from ragged_dialect.arrays.core.creation import from_starts_lengths as from_starts_lengths
-from ragged_dialect.arrays.core.creation import like as like
 from ragged_dialect.arrays.core.creation import narrow as narrow
 from ragged_dialect.arrays.custom_ops.op import torch_op as torch_op
 from ragged_dialect.arrays.index.counts import bincount as bincount
@@ -31,12 +30,14 @@ from ragged_dialect.arrays.index.gather import boolean_mask as boolean_mask
 from ragged_dialect.arrays.index.gather import gather as gather
 from ragged_dialect.arrays.index.getitem import take as take
 from ragged_dialect.arrays.index.levels import compact as compact
+from ragged_dialect.arrays.index.levels import like as like
 from ragged_dialect.arrays.index.levels import merge as merge
 from ragged_dialect.arrays.index.levels import partition as partition
 from ragged_dialect.arrays.index.levels import select as select
 from ragged_dialect.arrays.index.levels import split as split
 from ragged_dialect.arrays.index.repeat import repeat as repeat
 from ragged_dialect.arrays.index.routing import group_by as group_by
+from ragged_dialect.arrays.index.routing import segment_sum as segment_sum
 from ragged_dialect.arrays.index.routing import ungroup as ungroup
 from ragged_dialect.arrays.index.windows import windows as windows
 from ragged_dialect.arrays.ops.along import local_index as local_index

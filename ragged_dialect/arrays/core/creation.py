@@ -185,9 +185,8 @@ def assume_valid(values: object, *offsets: object) -> RaggedArray:
 
 
 def like(x: RaggedArray, values: object) -> RaggedArray:
-    """An array with the structure of another and values of its own, in the order of `x.values` and of the same
-    extents on ragged axes. RuntimeCheckError where they do not fit."""
-    _check_array("like", x, "do it outside")
+    """`rg.like` outside of traced code."""
+    check_ragged("like", x)
     taken = storage.peek(values)
     known = [None if axis is None else axis.contiguous for axis in x.axes]
     axes = [*known[: taken.ndim], *(None for _ in range(taken.ndim - len(known)))]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core import creation
+from ragged_dialect.arrays.core.arguments import check_ragged
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import dim_of
@@ -12,8 +14,9 @@ from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import traced
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, LayoutError
 
 
 def structured(x: Tensor, value: ir.Value, *, view: bool = False) -> Tensor:
@@ -46,6 +49,24 @@ def partition(x: Tensor, vector: Tensor, *, axis: int = 0, lengths: bool = False
         narrow = vector.dtype
         vector = mapped(vector, [], INT64, lambda e: convert(e[0], narrow, INT64))
     return structured(x, builders.partition(x.value, vector.value, dim, lengths), view=True)
+
+
+def like(x: ArrayLike, values: ArrayLike) -> ArrayLike:
+    """An array with the structure of another and values of its own, in the order of `x.values` and of the same
+    extents on ragged axes. RuntimeCheckError where they do not fit, LayoutError in traced code for windows and tiles.
+
+    >>> rg.like(rg.ragged([[1.0, 2.0], [], [3.0]]), np.array([4, 5, 6])).tolist()
+    [[4, 5], [], [6]]
+    """
+    if traced() is None:
+        return creation.like(x, values)
+    check_ragged("like", x)
+    first, *others = x.layout.axes
+    if set(first) != {*"dr"} or any(len(letters) > 1 for letters in others):
+        raise LayoutError(f'like: expected lists in traced code, got layout "{x.layout}"')
+    for dim in reversed(range(1, len(first))):
+        values = partition(values, x.offsets_of(dim))
+    return values
 
 
 @operation("split")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.index.rows import as_index, inverse, take_rows
-from ragged_dialect.arrays.tracing.agreement import equal_levels
+from ragged_dialect.arrays.index.rows import as_index, check_lists, inverse, take_rows
+from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import PlainAxis
-from ragged_dialect.arrays.tracing.elements import INT64
+from ragged_dialect.arrays.tracing.elements import INT64, convert, kind
+from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
@@ -32,6 +34,44 @@ def group_by(keys: Tensor, count: Tensor) -> Tensor:
 def places_of(keys: Tensor, count: ir.Value) -> Tensor:
     """The places of every key in [0, count) among dense keys."""
     return of_value(keys.trace, builders.group_by(shapes.as_vector(keys.storage), count), INT64)
+
+
+@operation("segment_sum")
+def segment_sum(x: Tensor, ids: Tensor, count: Tensor) -> Tensor:
+    """Sums of the elements, or rows, of `x` whose id is k, for each k in [0, count): a dense array [count, ...], 0
+    where there are none, int64 for integers and booleans. `ids` is a vector of integers in any order, or lists of them,
+    and `x` has its structure, and perhaps dense dims more: `jax.ops.segment_sum`, PyTorch's `index_add`, the transpose
+    of a sparse matrix times a vector. RangeError for other ids.
+
+    >>> rg.segment_sum(np.array([1.0, 2.0, 3.0]), np.array([2, 0, 2]), 3)
+    array([2., 0., 4.])
+    """
+    op = x.trace.op
+    if ids.dtype.kind != "i" or len(ids.axes) != 1:
+        raise ArgumentError(f"{op}: expected a vector or lists of integers as ids, got {ids.described}")
+    x, ids, size = contiguous(x), contiguous(ids), as_index(count, "the number of segments")
+    letters = [axis.letters for axis in x.axes]
+    if letters != [ids.axes[0].letters, *"d" * (len(letters) - 1)] or "t" in letters[0]:
+        raise LayoutError(f'{op}: expected elements for ids of layout "{ids.layout}", got layout "{x.layout}"')
+    if ids.is_dense:
+        equal_extents((ids, 0), (x, 0), 0)
+    else:
+        equal_levels(ids, x, 0, ids.ndim)
+    ids = _wide(ids)
+    keys = shapes.as_vector(ids.storage)
+    builders.assert_valid([size], "at_least", op, 0, factor=0)
+    if ids.ndim == 2:  # what is wrong is in a component
+        check_lists(ids, [], lambda given: given[0], lambda _: size, kind="index")
+    else:
+        builders.assert_valid([keys, size], "index", op, 0)
+    x = x if kind(x.dtype) == "f" else _wide(x)  # sums of integers are int64, as those of `sum`
+    return of_value(x.trace, known(builders.scatter_add(x.storage, keys, size)), x.dtype)
+
+
+def _wide(x: Tensor) -> Tensor:
+    """As int64."""
+    narrow = x.dtype
+    return x if narrow == INT64 else mapped(x, [], INT64, lambda given: convert(given[0], narrow, INT64))
 
 
 @operation("ungroup")

@@ -104,6 +104,18 @@ def test_empty_like_and_like() -> None:
         rg.like(x, np.zeros(7))
 
 
+def test_like_in_traced_code() -> None:
+    for x in (array((3, 0, 5)), nested(NESTED[0])):
+        values = np.arange(len(x.values) * 2.0).reshape(-1, 2)
+        made = rg.jit(lambda x, values: rg.like(x, values))(x, values)
+        assert made.tolist() == rg.like(x, values).tolist()
+    of_arguments = rg.jit(rg.like)
+    with pytest.raises(rg.RuntimeCheckError, match="expected offsets\\[3\\] == 7, got 8"):
+        of_arguments(array((3, 0, 5)), np.zeros(7))
+    with pytest.raises(rg.LayoutError, match=r'like: expected lists in traced code, got layout "dw\|d"'):
+        of_arguments(array((3, 0, 5))[:, 1:], np.zeros(5))
+
+
 def test_assume_valid_checks_nothing() -> None:
     assert rg.assume_valid(V, [0, 5, 3, 8]).lengths.tolist() == [5, -2, 5]
 

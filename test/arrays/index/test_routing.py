@@ -32,6 +32,44 @@ def test_there_and_back(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(gradient, 2 * values * values)
 
 
+LISTS = np.array([3, 0, 25, 1, 11])
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("structure", ["rows", "lists", "lists of lists", "turned"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32", "bool"])
+@pytest.mark.parametrize("features", [(), (2,), (8,), (3, 4)])
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_segment_sums(structure: str, dtype: str, features: tuple[int, ...], target: str) -> None:
+    values = RNG.integers(-3, 4, (40, *features)).astype(dtype)
+    ids = RNG.integers(0, 7, 40).astype(np.int32 if dtype == "float32" else np.int64)
+    expected = np.zeros((7, *features), np.float64 if values.dtype.kind == "f" else np.int64)
+    np.add.at(expected, ids, values)
+    x, of = values, ids
+    if structure != "rows":
+        x, of = (rg.from_lengths(each, LISTS) for each in (values, ids))
+    if structure == "lists of lists":
+        x, of = (rg.partition(each, np.array([0, 2, 2, 5]), axis=0) for each in (x, of))
+    if structure == "turned":
+        x, of = x[::-1], of[::-1]
+    found = rg.jit(rg.segment_sum, target=target)(x, of, 7)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == (values.dtype if values.dtype.kind == "f" else np.int64)
+    if target == "cpu":
+        np.testing.assert_array_equal(rg.segment_sum(x, of, 7), expected)
+
+
+@pytest.mark.parametrize("features", [(), (8,)])
+def test_gradients_of_segment_sums(features: tuple[int, ...]) -> None:
+    values, ids = RNG.standard_normal((40, *features)), RNG.integers(0, 7, 40)
+    upstream = RNG.standard_normal((7, *features))
+    x, of = (rg.from_lengths(each, LISTS) for each in (values, ids))
+    found = rg.grad(lambda x: (rg.segment_sum(x, of, 7) ** 2.0 * upstream).sum())(x)
+    sums = np.zeros((7, *features))
+    np.add.at(sums, ids, values)
+    np.testing.assert_allclose(found.values, (2 * sums * upstream)[ids])
+
+
 def test_sums_by_key_are_those_of_bincount() -> None:
     keys, values = RNG.integers(0, 50, 1000), RNG.random(1000)
     sums = rg.jit(lambda values, keys: rg.take(values, rg.group_by(keys, 50)).sum(axis=1))(values, keys)
@@ -76,6 +114,37 @@ REFUSED: list[Refusal] = [
         lambda p: rg.ungroup(p, p * 0),
         rg.RuntimeCheckError,
         "ungroup: places of each row: level 1, component 1: expected at least 1, got 0",
+    ),
+    (
+        lambda p: rg.segment_sum(p, p, 2),
+        IndexError,
+        "segment_sum: level 1, component 2: expected index in [0, 2), got 2",
+    ),
+    (
+        lambda p: rg.segment_sum(KEYS, -KEYS, 3),
+        IndexError,
+        "segment_sum: level 0, component 0: expected index in [0, 3), got -2",
+    ),
+    (lambda p: rg.segment_sum(p, p, -1), rg.RuntimeCheckError, "segment_sum: level 0: expected at least 0, got -1"),
+    (
+        lambda p: rg.segment_sum(KEYS, p, 3),
+        rg.LayoutError,
+        'segment_sum: expected elements for ids of layout "dr", got layout "d"',
+    ),
+    (
+        lambda p: rg.segment_sum(KEYS[1:], KEYS, 3),
+        rg.RuntimeCheckError,
+        "segment_sum: dim 0: expected extent 3, got 2",
+    ),
+    (
+        lambda p: rg.segment_sum(rg.ragged([[1, 2], [], [3]]), p, 3),
+        rg.RuntimeCheckError,
+        "segment_sum: level 1, component 0: expected length 1, got 2",
+    ),
+    (
+        lambda p: rg.segment_sum(p, p * 1.0, 3),
+        rg.ArgumentError,
+        'segment_sum: expected a vector or lists of integers as ids, got float64 of rank 2 and layout "dr"',
     ),
 ]
 
