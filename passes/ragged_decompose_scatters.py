@@ -11,7 +11,7 @@ from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import combine, neutral
-from ragged_dialect.ir.match import view_of
+from ragged_dialect.ir.match import defining_op, made_by, view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.grouping import ScatterAddOp
@@ -20,6 +20,7 @@ from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.values import converted, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
+from ragged_dialect.passes.loop_nest import FusedNest
 from ragged_dialect.types import shape_of
 
 
@@ -36,11 +37,14 @@ class RaggedDecomposeScatters(RaggedPass):
     ```
 
     All positions are independent of each other. An op whose rows have fewer elements than `features` stays as it is:
-    one thread adds these faster than it sorts them. With `across`, `ragged.reduce_across` is replaced alike where its
-    axis is the first one and the others are dense: elements are at the position that they have in their component.
+    one thread adds these faster than it sorts them. So, with `computed`, does one of terms that are there already, or
+    need their places in components: others are computed where they are added (`ragged-fuse`), which saves to store them
+    and to read them in another order. With `across`, `ragged.reduce_across` is replaced alike where its axis is the
+    first one and the others are dense: elements are at the position that they have in their component.
     """
 
     features: int = 0
+    computed: bool = False
     across: bool = False
 
     name: ClassVar[str] = "ragged-decompose-scatters"
@@ -63,9 +67,32 @@ class RaggedDecomposeScatters(RaggedPass):
             return _across(view_of(op, ReduceAcrossOp)) if self.across else None
         add = view_of(op, ScatterAddOp)
         row = list(add.terms.type.shape)[1:]
-        if DYNAMIC not in row and math.prod(row) < self.features:
+        if (DYNAMIC not in row and math.prod(row) < self.features) or (self.computed and not _is_computed(add.terms)):
             return None
         return _Scatter(add.terms, add.positions, add.count, "sum", add.res.type)
+
+
+def _is_computed(terms: ir.Value) -> bool:
+    """Whether terms are of loops that need no index, and nobody else reads them."""
+    stored = made_by(terms, "ragged.values")
+    nest = _nest(terms if stored is None else stored.operands[0])
+    left, seen = [nest], set[ir.Operation]()
+    while left:
+        found = left.pop()
+        if found is None or found.roots[0] in seen:
+            continue
+        seen.add(found.roots[0])
+        if any(step.name == "linalg.index" for step in found.steps):
+            return False
+        left += [_nest(operand.value) for operand in found.inputs]
+    return nest is not None and sum(1 for _ in nest.results[0].uses) == 1
+
+
+def _nest(x: ir.Value) -> FusedNest | None:
+    """The parallel loops that make a value."""
+    op = defining_op(x)
+    nest = None if op is None else FusedNest.of(op)
+    return nest if nest is not None and nest.is_parallel and len(nest.results) == 1 else None
 
 
 def _across(op: ReduceAcrossOp) -> _Scatter | None:

@@ -1,6 +1,7 @@
 // RUN: ragged-opt %s --ragged-decompose-scatters | FileCheck %s
 // RUN: ragged-opt %s --ragged-decompose-scatters="features=8" | FileCheck %s --check-prefix=ROWS
 // RUN: ragged-opt %s --ragged-decompose-scatters="across=true" | FileCheck %s --check-prefix=ACROSS
+// RUN: ragged-opt %s --ragged-decompose-scatters="features=8 computed=true" | FileCheck %s --check-prefix=COMPUTED
 
 // The terms of each position, in their order, and their sum.
 
@@ -17,9 +18,45 @@
 // CHECK-NOT: ragged.scatter_add
 // ROWS-LABEL: func.func @rows
 // ROWS-NOT: ragged.scatter_add
+// COMPUTED-LABEL: func.func @rows
+// COMPUTED: ragged.scatter_add
 func.func @rows(%terms: tensor<?x8xf32>, %positions: tensor<?xi64>, %count: index) -> tensor<?x8xf32> {
   %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
+}
+
+// Terms that a loop makes, unless it needs an index, or others read them too.
+
+// COMPUTED-LABEL: func.func @products
+// COMPUTED: ragged.group_by
+// COMPUTED-NOT: ragged.scatter_add
+func.func @products(%x: tensor<?x8xf32>, %positions: tensor<?xi64>, %count: index) -> tensor<?x8xf32> {
+  %terms = arith.mulf %x, %x : tensor<?x8xf32>
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// COMPUTED-LABEL: func.func @numbered
+// COMPUTED: ragged.scatter_add
+func.func @numbered(%out: tensor<?x8xi64>, %positions: tensor<?xi64>, %count: index) -> tensor<?x8xi64> {
+  %numbers = linalg.generic {indexing_maps = [affine_map<(i, f) -> (i, f)>], iterator_types = ["parallel", "parallel"]}
+      outs(%out : tensor<?x8xi64>) {
+  ^bb0(%o: i64):
+    %i = linalg.index 0 : index
+    %n = arith.index_cast %i : index to i64
+    linalg.yield %n : i64
+  } -> tensor<?x8xi64>
+  %terms = arith.muli %numbers, %numbers : tensor<?x8xi64>
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x8xi64>, tensor<?xi64>, index) -> tensor<?x8xi64>
+  return %0 : tensor<?x8xi64>
+}
+
+// COMPUTED-LABEL: func.func @read_by_others
+// COMPUTED: ragged.scatter_add
+func.func @read_by_others(%x: tensor<?x8xf32>, %positions: tensor<?xi64>, %count: index) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %terms = arith.mulf %x, %x : tensor<?x8xf32>
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
+  return %0, %terms : tensor<?x8xf32>, tensor<?x8xf32>
 }
 
 // Short floats are added as f32; a row of two is left where rows of eight are asked for.
