@@ -38,3 +38,23 @@ func.func @summed(%x: memref<?xf32>, %n: index, %first: f32) -> f32 {
   }
   return %m : f32
 }
+
+// -----
+
+// What is looked up is read one by one: lanes that gather take as long.
+
+// CHECK-LABEL: func.func @looked_up
+// CHECK-NOT: vector.
+// CHECK: memref.load %{{.*}} : memref<?xf32>
+// CHECK: return
+func.func @looked_up(%t: memref<?xf32> {llvm.noalias}, %ids: memref<?xindex> {llvm.noalias}, %n: index, %first: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%so_far = %first) -> (f32) {
+    %at = memref.load %ids[%i] : memref<?xindex>
+    %a = memref.load %t[%at] : memref<?xf32>
+    %s = arith.addf %so_far, %a fastmath<reassoc> : f32
+    scf.yield %s : f32
+  }
+  return %sum : f32
+}

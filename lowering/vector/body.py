@@ -22,10 +22,6 @@ _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign"
 _SHORT_OPS = frozenset(f"arith.{name}" for name in ("bitcast", "extf", "select", "truncf"))
 """What there is for short floats, which are widened in registers."""
 
-_GATHERED = (4, 8)
-"""Bytes of elements that processors gather. Folds of what is gathered take 0.8 of the time on a Zen 5 core, as lanes do
-not wait for the sum of one another; a loop that stores it is as fast with scalars."""
-
 _WIDTHS = (1, 8, 16, 32, 64, 128)
 """Bits of integers that vectors have as memory does."""
 
@@ -83,7 +79,8 @@ class Body:
     fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop,
     `falling` those that fall as it rises, `bytes` the widths of elements in memory, `wide` those in registers. It
     only `reads` where it stores nothing, or all rows to one place. `gathered` are loads at places of their own for each
-    iteration, `walks` loops in it that vectors go through together, `registers` those that it becomes one of."""
+    iteration, by the bytes of an element, `walks` loops in it that vectors go through together, `registers` those that
+    it becomes one of."""
 
     loop: ir.Operation
     run: Run | None = None
@@ -95,8 +92,12 @@ class Body:
     wide: set[int] = field(default_factory=set[int])
     reads: bool = False
     registers: Registers | None = None
-    gathered: set[ir.Operation] = field(default_factory=set[ir.Operation])
+    gathered: dict[ir.Operation, int] = field(default_factory=dict[ir.Operation, int])
     walks: dict[ir.Operation, Walk] = field(default_factory=dict[ir.Operation, Walk])
+
+    def gathers(self, registers: Registers) -> bool:
+        """Whether registers can read what it looks up."""
+        return set(self.gathered.values()) <= {*registers.gathered}
 
     @property
     def block(self) -> ir.Block:
@@ -343,14 +344,14 @@ def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
     along = indices[-1] in {body.index, *body.shifted, *body.falling}
     if len(varying) != 1 or varying[0] != indices[-1] or strides[-1] != 1:
         raise Unfit("an access across memory")
-    if not along and (stores or byte_size(element) not in _GATHERED):
+    if stores and not along:
         raise Unfit("an access across memory")
     if body.is_inside(buffer):
         raise Unfit("a buffer of its own")
     if along:
         body.bytes.add(byte_size(element))
     else:
-        body.gathered.add(op)
+        body.gathered[op] = byte_size(element)
     body.wide.add(4 if _is_short(element) else byte_size(element))
 
 

@@ -11,7 +11,7 @@ from ragged_dialect.ir.match import byte_size, constant_int, defining_op, enclos
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.loop_annotations import LOOP, is_of_vectors, keep_vectors
 from ragged_dialect.lowering.math.library import call_masked
-from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, guard_of
+from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, Unfit, guard_of
 from ragged_dialect.lowering.vector.divisions import divided, has_floats
 from ragged_dialect.lowering.vector.lanes import (
     first_lanes,
@@ -58,6 +58,8 @@ def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
     is left for the end, which has a register at a time: masked ones take ten cycles and more on some processors
     (AMD's)."""
     body.registers = registers
+    if not body.gathers(registers):
+        raise Unfit("an access across memory")
     if body.run is not None:
         return _pack(body, body.run, registers)
     low, high = body.loop.operands[0], body.loop.operands[1]

@@ -19,13 +19,15 @@ _MASK = 64
 
 @dataclass(frozen=True)
 class Registers:
-    """Vector registers: their bytes, of which widths in bytes elements can be masked in memory, and of which those of
-    a mask can be stored side by side, and how many there are. Where elements cannot, code for that is a branch per
-    lane."""
+    """Vector registers: their bytes, of which widths in bytes elements can be masked in memory, of which those of a
+    mask can be stored side by side, and which are gathered faster than one by one, and how many there are. Where
+    elements cannot, code for that is a branch per lane. Lanes that gather do not wait for each other's sums: with
+    AVX-512 folds of numbers that are looked up take 0.75 of the time on a Zen 5 core, with AVX2 as long as scalars."""
 
     bytes: int
     masked: tuple[int, ...]
     packed: tuple[int, ...] = ()
+    gathered: tuple[int, ...] = ()
     count: int = 16
 
     def least(self, widest: int) -> int:
@@ -43,7 +45,7 @@ REGISTERS = {
     "none": None,
     "sse": Registers(16, ()),
     "avx2": Registers(32, (4, 8)),
-    "avx512": Registers(64, (1, 2, 4, 8), (4, 8), 32),
+    "avx512": Registers(64, (1, 2, 4, 8), packed=(4, 8), gathered=(4, 8), count=32),
 }
 """By the names that `expand-ragged-math` has for them."""
 

@@ -61,8 +61,9 @@ class ShortComponents:
     def fits(self, registers: Registers) -> bool:
         """Whether there are masks for all that is read and written, and a block has all of a component."""
         lanes = self._lanes(registers)
-        masked = all(body.bytes <= set(registers.masked) for body in self.bodies.values())
-        return masked and all((constant_int(block.operands[2]) or 0) >= lanes for block in self.blocks)
+        bodies = self.bodies.values()
+        fit = all(body.bytes <= set(registers.masked) and body.gathers(registers) for body in bodies)
+        return fit and all((constant_int(block.operands[2]) or 0) >= lanes for block in self.blocks)
 
     def _lanes(self, registers: Registers) -> int:
         """Elements of the widest type in a register."""

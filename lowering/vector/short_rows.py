@@ -133,7 +133,8 @@ class ShortRows:
         if self.columns < SHORTEST:
             return lanes >= SHORTEST
         try:
-            body_of(self.inner)
+            if not body_of(self.inner).gathers(registers):
+                return True
         except Unfit:
             return True
         stored = {self.places[op].kind for op in self.ops if op.name == "memref.store"}

@@ -56,9 +56,9 @@ class VectorizeRaggedLoops(RaggedPass):
     multiple of a vector: their end is masked where the processor masks accesses of all the widths, a register at a
     time if it is stored, and is left to the loop as it was elsewhere. Long copies and fills are loops of scalars in a
     branch of their own, which LLVM makes calls of. `isa` is that of expand-ragged-math. A loop in them that takes as
-    many steps for all iterations, as a search that halves what is left of a table does, is one of vectors. Elements of
-    4 or 8 bytes at places that are looked up are gathered. Loops with others in them, or whose iterations are not
-    independent stay as they are; with `report` each has an attribute that says why.
+    many steps for all iterations, as a search that halves what is left of a table does, is one of vectors. Elements at
+    places that are looked up are gathered, of 4 or 8 bytes with AVX-512. Loops with others in them, or whose iterations
+    are not independent stay as they are; with `report` each has an attribute that says why.
     Preconditions: linalg ops are loops; before convert-vector-to-llvm.
     """
 
