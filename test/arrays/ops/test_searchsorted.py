@@ -74,23 +74,54 @@ def test_members() -> None:
     np.testing.assert_array_equal(traced.values, np.isin(np.asarray(x.values), [9, 3, 1]))
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_each_component_by_itself(side: str, target: str, dtype: str) -> None:
+    search = rg.jit(lambda a, v: rg.searchsorted(a, v, side=side), target=target)
+    for lengths, wanted in (([3, 0, 7, 1, 40], [2, 5, 0, 3, 9]), ([0, 0], [1, 2]), ([], [])):
+        rng = np.random.default_rng(0)
+        a = rg.sort(rg.from_lengths(rng.integers(0, 20, sum(lengths)).astype(dtype), lengths), axis=1)
+        batch = len(lengths)
+        lists = rg.from_lengths(rng.integers(0, 20, sum(wanted)).astype(dtype), wanted)
+        for v in (lists, lists.values[:batch], rng.integers(0, 20, (batch, 3)).astype(dtype), lists[:, ::-1]):
+            found = search(a, v)
+            expected = [np.searchsorted(np.asarray(x), np.asarray(y), side).tolist() for x, y in zip(a, v, strict=True)]
+            assert found.tolist() == expected
+            assert found.dtype == np.int64
+
+
 REFUSED: list[Refusal] = [
     (
         lambda x: rg.searchsorted(x, x),
         ValueError,
-        'searchsorted: expected a dense vector to search, got float32 of rank 3 and layout "dr|d"',
+        'searchsorted: expected a dense vector or lists of numbers to search, got float32 of rank 3 and layout "dr|d"',
     ),
     (
         lambda x: rg.searchsorted(np.zeros((2, 2)), x),
         ValueError,
-        "searchsorted: expected a dense vector to search, got float64 of rank 2",
+        "searchsorted: expected a dense vector or lists of numbers to search, got float64 of rank 2",
     ),
     (
         lambda x: rg.searchsorted(np.zeros(2), x, side="middle"),
         TypeError,
         "searchsorted: expected 'left' or 'right' for side, got 'middle'",
     ),
-    (lambda x: np.digitize(x, 3), ValueError, "searchsorted: expected a dense vector to search, got int64 of rank 0"),
+    (
+        lambda x: np.digitize(x, 3),
+        ValueError,
+        "searchsorted: expected a dense vector or lists of numbers to search, got int64 of rank 0",
+    ),
+    (
+        lambda x: rg.searchsorted(x[:, :, 0], 3),
+        ValueError,
+        "searchsorted: expected a number for each component to search for, got int64 of rank 0",
+    ),
+    (
+        lambda x: rg.searchsorted(x[:, :, 0], np.zeros(2)),
+        rg.RuntimeCheckError,
+        "searchsorted: level 0: expected extent ",
+    ),
     (lambda x: np.digitize(x, [2.0, 1.0]), TypeError, "np.digitize: expected bins in ascending order, got others"),
 ]
 test_refused = refused(REFUSED, lambda: array(LENGTHS))

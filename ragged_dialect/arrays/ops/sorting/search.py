@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.index import parts
+from ragged_dialect.arrays.index.dims import insert_ones
 from ragged_dialect.arrays.ops.elementwise import map_elements, resolve
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, convert, kind, select
 from ragged_dialect.arrays.tracing.operation import operation
@@ -19,11 +21,14 @@ _SIDES = ("left", "right")
 @operation("searchsorted")
 def searchsorted(a: Tensor, v: Tensor, *, side: str = "left") -> Tensor:
     """How many elements of a dense vector `a`, which is in order, are less than each element of `v`, or with `side`
-    `right` no more than it: the index where it belongs, int64, as `np.searchsorted` and `torch.bucketize` have it. nan
-    belongs behind all numbers. Nobody asks whether `a` is in order. LayoutError for what is no dense vector.
+    `right` no more than it: the index where it belongs, int64, as `np.searchsorted` and `torch.bucketize` have it. Of
+    lists `a` each component is in order, and searched for what `v` has in it: a number for each component, [B], or
+    any [B, ...]. nan belongs behind all numbers. Nobody asks whether `a` is in order. LayoutError for another `a`.
 
     >>> rg.searchsorted(np.array([10, 20, 30]), rg.ragged([[5, 20], [], [99, 21, 10]])).tolist()
     [[0, 1], [], [3, 2, 0]]
+    >>> rg.searchsorted(rg.ragged([[10, 20], [], [5]]), np.array([15, 15, 15]))
+    array([1, 0, 1])
     """
     if side not in _SIDES:
         raise ArgumentError(f"{v.trace.op}: expected 'left' or 'right' for side, got {side!r}")
@@ -37,11 +42,17 @@ def isin(v: Tensor, a: Tensor) -> Tensor:
 
 
 def _searched(a: Tensor, v: Tensor, side: str, result: DType) -> Tensor:
-    """The place of each element of `v` in a dense vector that is in order, or as a boolean whether it is there: then it
-    is among the elements that it is compared with."""
-    if a.layout.rank != 1 or not a.layout.is_dense:
-        raise LayoutError(f"{v.trace.op}: expected a dense vector to search, got {a.described}")
-    vector = contiguous(a).value
+    """The place of each element of `v` in a vector that is in order, or in that of its component, or as a boolean
+    whether it is there: then it is among the elements that it is compared with."""
+    bounds: list[Tensor] = []
+    if str(a.layout) in ("dr", "dw"):
+        a = contiguous(a)
+        if not v.axes:
+            raise LayoutError(f"{v.trace.op}: expected a number for each component to search for, got {v.described}")
+        bounds = [_for_each(parts.vector(a, name, None), v) for name in ("starts", "lengths")]
+    elif a.layout.rank != 1:
+        raise LayoutError(f"{v.trace.op}: expected a dense vector or lists of numbers to search, got {a.described}")
+    vector = contiguous(a).storage
     (dtype, _), _ = resolve("less", [a, v])
     if v.weak:
         v = Tensor(v.trace, tensor.from_elements(ir.RankedTensorType.get([], v.value.type), [v.value]), v.dtype, ())
@@ -64,9 +75,15 @@ def _searched(a: Tensor, v: Tensor, side: str, result: DType) -> Tensor:
             is_there = [arith.ori(x, compare("eq", here, given[0])) for x in is_there]
             return [low, build.value(build.sub(size, half)), *is_there]
 
-        inits = [build.value(0), build.value(shapes.dim(vector, 0))]
+        first, size = map(build.to_index, given[1:]) if bounds else (build.value(0), shapes.dim(vector, 0))
+        inits = [first, build.value(size)]
         inits += [build.constant(ir.IntegerType.get_signless(1), 0)] if result == BOOL else []
         low, _, *is_there = flow.repeat(inits, lambda state: build.more(state[1], 0), halved)
-        return is_there or [build.to_i64(low)]
+        return is_there or [build.to_i64(arith.subi(low, first) if bounds else low)]
 
-    return map_elements(v.trace, [v], [dtype], [result], found, exact("positive"))[0]
+    return map_elements(v.trace, [v, *bounds], [dtype, *(INT64 for _ in bounds)], [result], found, exact("positive"))[0]
+
+
+def _for_each(numbers: Tensor, v: Tensor) -> Tensor:
+    """A number of each component beside what `v` has in it."""
+    return insert_ones(numbers, range(1, v.ndim))
