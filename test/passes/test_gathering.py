@@ -49,7 +49,7 @@ def grouped(term: Term, *, values: bool) -> Callable[..., Any]:
     return program
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [*COMPUTED, *STORED])
 @pytest.mark.parametrize("features", [8, 13])
 def test_terms_of_lists(name: str, features: int) -> None:
