@@ -51,7 +51,7 @@ PRODUCT = "x @ w, or rg.einsum"
 
 _PRODUCTS = frozenset(("matvec", "vecdot", "vecmat"))
 _INSTEAD = {
-    "at": "arrays are immutable: compute with rg.where",
+    "at": "arrays are immutable: rg.segment_sum adds up by ids, rg.where replaces",
     "outer": "insert dims with x[..., None], and broadcast",
     "reduceat": "make components with rg.from_offsets, and reduce them",
 }

@@ -198,7 +198,7 @@ REFUSED: list[Refusal] = [
     (lambda x: np.subtract.accumulate(x, axis=1), TypeError, "np.subtract.accumulate: expected one of add, multiply,"),
     (lambda x: np.add.outer(x, x), TypeError,
      "np.add.outer: expected call, reduce or accumulate, got outer (insert dims with x[..., None], and broadcast)"),
-    (lambda x: np.add.at(x, [0], 1), TypeError, "got at (arrays are immutable: compute with rg.where)"),
+    (lambda x: np.add.at(x, [0], 1), TypeError, "got at (arrays are immutable: rg.segment_sum adds up by ids, rg.where replaces)"),
     (lambda x: np.add.reduceat(x, [0]), TypeError, "got reduceat (make components with rg.from_offsets, and"),
     (lambda x: np.add(x, x, out=x), TypeError,
      "np.add: expected no out, got one (ragged arrays are immutable: use the result)"),
