@@ -10,7 +10,7 @@ from typing import ClassVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.match import bit_width, definer, enclosing, made_by
+from ragged_dialect.ir.match import bit_width, defining_op, enclosing, made_by
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
@@ -216,7 +216,7 @@ class _Block:
         gone = {*producer.roots, *producer.absorbed}
         if len(readers) != 1 or not all(self._top(user) in users for user in uses):
             return None
-        if is_ragged(result.type) and (like == result or definer(like) in gone):
+        if is_ragged(result.type) and (like == result or defining_op(like) in gone):
             return None
         with ir.InsertionPoint(op), op.location:
             fused = inline_gathered(gathered, result, producer, like)

@@ -47,6 +47,35 @@ func.func @messages(%nodes: tensor<?x8xf32>, %w: tensor<?x?xf32, #r>, %out: tens
   return %y : tensor<?x8xf32>
 }
 
+// Of an argument's elements, whose structure is the argument's; what asks for the number of rows asks that.
+
+// CHECK-LABEL: func.func @squares
+// CHECK-SAME: (%[[X:.*]]: tensor<?x?x8xf32, #ragged.layout<"dr|d">>
+// CHECK: %[[V:.*]] = ragged.values %[[X]]
+// CHECK: tensor.dim %[[V]], %c0
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]}
+// CHECK: %[[E:.*]] = tensor.extract %[[V]][%{{.*}}, %{{.*}}] : tensor<?x8xf32>
+// CHECK: arith.mulf %[[E]], %[[E]]
+// CHECK-NOT: arith.mulf
+// CHECK: return
+func.func @squares(%x: tensor<?x?x8xf32, #rows>, %keys: tensor<?xi64>, %n: index, %zeros: tensor<?x8xf32>) -> (tensor<?x8xf32>, index) {
+  %terms = arith.mulf %x, %x : tensor<?x?x8xf32, #rows>
+  %stored = ragged.values %terms : (tensor<?x?x8xf32, #rows>) -> tensor<?x8xf32>
+  %c0 = arith.constant 0 : index
+  %count = tensor.dim %stored, %c0 : tensor<?x8xf32>
+  %places = ragged.group_by %keys, %n : (tensor<?xi64>, index) -> tensor<?x?xi64, #r>
+  %y = linalg.generic {indexing_maps = [#elements, #sums], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%places : tensor<?x?xi64, #r>) outs(%zeros : tensor<?x8xf32>) {
+  ^bb0(%place: i64, %o: f32):
+    %e = arith.index_cast %place : i64 to index
+    %f = linalg.index 2 : index
+    %t = tensor.extract %stored[%e, %f] : tensor<?x8xf32>
+    %s = arith.addf %o, %t : f32
+    linalg.yield %s : f32
+  } -> tensor<?x8xf32>
+  return %y, %count : tensor<?x8xf32>, index
+}
+
 // -----
 
 #r = #ragged.layout<"dr">
