@@ -8,6 +8,7 @@ from ragged_dialect.arrays.core import creation
 from ragged_dialect.arrays.core.arguments import check_ragged
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike
+from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.rows import as_index
 from ragged_dialect.arrays.tracing.elements import INT64, convert
@@ -53,7 +54,8 @@ def partition(x: Tensor, vector: Tensor, *, axis: int = 0, lengths: bool = False
 
 def like(x: ArrayLike, values: ArrayLike) -> ArrayLike:
     """An array with the structure of another and values of its own, in the order of `x.values` and of the same
-    extents on ragged axes. RuntimeCheckError where they do not fit, LayoutError in traced code for windows and tiles.
+    extents on ragged axes. RuntimeCheckError where they do not fit, LayoutError in traced code for others than
+    lists of elements or of dense rows, that have no windows.
 
     >>> rg.like(rg.ragged([[1.0, 2.0], [], [3.0]]), np.array([4, 5, 6])).tolist()
     [[4, 5], [], [6]]
@@ -62,8 +64,12 @@ def like(x: ArrayLike, values: ArrayLike) -> ArrayLike:
         return creation.like(x, values)
     check_ragged("like", x)
     first, *others = x.layout.axes
-    if set(first) != {*"dr"} or any(len(letters) > 1 for letters in others):
+    if first != "d" + "r" * (len(first) - 1) or len(first) < 2 or any(len(letters) > 1 for letters in others):
         raise LayoutError(f'like: expected lists in traced code, got layout "{x.layout}"')
+    if isinstance(values, Value) and not values.layout.is_dense:
+        raise ArgumentError("like: expected a dense array, got a ragged one (its values are one)")
+    if getattr(values, "ndim", None) == 0:
+        raise LayoutError("like: expected values of rank 1 or more, got rank 0")
     for dim in reversed(range(1, len(first))):
         values = partition(values, x.offsets_of(dim))
     return values

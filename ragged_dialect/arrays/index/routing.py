@@ -51,7 +51,9 @@ def segment_sum(x: Tensor, ids: Tensor, count: Tensor) -> Tensor:
         raise ArgumentError(f"{op}: expected a vector or lists of integers as ids, got {ids.described}")
     x, ids, size = contiguous(x), contiguous(ids), as_index(count, "the number of segments")
     letters = [axis.letters for axis in x.axes]
-    if letters != [ids.axes[0].letters, *"d" * (len(letters) - 1)] or "t" in letters[0]:
+    if "t" in ids.axes[0].letters:
+        raise LayoutError(f'{op}: expected ids without tiles, got layout "{ids.layout}"')
+    if letters != [ids.axes[0].letters, *"d" * (len(letters) - 1)]:
         raise LayoutError(f'{op}: expected elements for ids of layout "{ids.layout}", got layout "{x.layout}"')
     if ids.is_dense:
         equal_extents((ids, 0), (x, 0), 0)

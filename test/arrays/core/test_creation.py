@@ -114,6 +114,13 @@ def test_like_in_traced_code() -> None:
         of_arguments(array((3, 0, 5)), np.zeros(7))
     with pytest.raises(rg.LayoutError, match=r'like: expected lists in traced code, got layout "dw\|d"'):
         of_arguments(array((3, 0, 5))[:, 1:], np.zeros(5))
+    x = array((3, 0, 5))
+    with pytest.raises(rg.ArgumentError, match="like: expected a dense array, got a ragged one"):
+        of_arguments(x, rg.from_lengths(np.zeros(9), np.ones(8, np.int64) + (np.arange(8) == 0)))
+    with pytest.raises(rg.LayoutError, match='like: expected lists in traced code, got layout "ddr'):
+        of_arguments(x[:, None], np.zeros(8))
+    with pytest.raises(rg.LayoutError, match="like: expected values of rank 1 or more, got rank 0"):
+        of_arguments(x, np.zeros(()))
 
 
 def test_assume_valid_checks_nothing() -> None:

@@ -142,6 +142,11 @@ REFUSED: list[Refusal] = [
         "segment_sum: level 1, component 0: expected length 1, got 2",
     ),
     (
+        lambda p: rg.segment_sum(p.split(1, 2), p.split(1, 2), 3),
+        rg.LayoutError,
+        'segment_sum: expected ids without tiles, got layout "drt"',
+    ),
+    (
         lambda p: rg.segment_sum(p, p * 1.0, 3),
         rg.ArgumentError,
         'segment_sum: expected a vector or lists of integers as ids, got float64 of rank 2 and layout "dr"',
