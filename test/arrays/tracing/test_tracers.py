@@ -125,7 +125,6 @@ ASKED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: np.arange(9.0)[rg.astype(x, np.int64)], "rg.take(table, x) for table[x], rg.partition for new "),
     (pickle.dumps, "got a pickle"),
     (rg.empty_like, "got empty_like in jit function 'asked' (use np.zeros_like(x))"),
-    (lambda x: rg.like(x, np.zeros((9, 4))), "got like in jit function 'asked' (do it outside)"),
     (lambda x: rg.from_lengths(np.zeros(9), x.sum(2)), "rg.partition for new structures"),
     (lambda x: rg.narrow(np.zeros((4, 9)), 0, x.sum()), "rg.partition for new structures"),
     (lambda x: x.nbytes, "got nbytes in jit function 'asked' (pass it as an argument"),
