@@ -342,9 +342,7 @@ def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
     strides = strides_of(buffer)
     element = buffer.type.element_type
     along = indices[-1] in {body.index, *body.shifted, *body.falling}
-    if len(varying) != 1 or varying[0] != indices[-1] or strides[-1] != 1:
-        raise Unfit("an access across memory")
-    if stores and not along:
+    if varying != [indices[-1]] or strides[-1] != 1 or (stores and not along):
         raise Unfit("an access across memory")
     if body.is_inside(buffer):
         raise Unfit("a buffer of its own")

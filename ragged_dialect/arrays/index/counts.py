@@ -8,7 +8,7 @@ from ragged_dialect.arrays.index.gather import leading_level
 from ragged_dialect.arrays.index.rows import as_index, check_lists, row_ids, static_extent
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, convert, kind
-from ragged_dialect.arrays.tracing.loops import compute, mapped
+from ragged_dialect.arrays.tracing.loops import compute, widened
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
@@ -50,8 +50,7 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
         if weights.ndim != 2 or leading_level(x, weights) != 1:
             raise LayoutError(f'{op}: expected weights of the structure of x, got layout "{weights.layout}"')
         if kind(weights.dtype) != "f":  # sums of integers and booleans are int64, as those of `sum`
-            narrow = weights.dtype
-            weights = mapped(weights, [], INT64, lambda given: convert(given[0], narrow, INT64))
+            weights = widened(weights)
         terms, dtype = weights.storage, weights.dtype
     sums = known(builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size))))
     axes = [parents, PlainAxis(static_extent(count))]

@@ -11,11 +11,9 @@ from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.rows import as_index
-from ragged_dialect.arrays.tracing.elements import INT64, convert
-from ragged_dialect.arrays.tracing.loops import mapped
+from ragged_dialect.arrays.tracing.loops import widened
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import traced
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError, LayoutError
 
@@ -47,8 +45,7 @@ def partition(x: Tensor, vector: Tensor, *, axis: int = 0, lengths: bool = False
         name = "lengths" if lengths else "offsets"
         raise ArgumentError(f"partition: expected integers of rank 1 or 2 for {name}, got {vector.described}")
     if vector.dtype.itemsize < 4:  # index vectors of programs have 32 bits or more
-        narrow = vector.dtype
-        vector = mapped(vector, [], INT64, lambda e: convert(e[0], narrow, INT64))
+        vector = widened(vector)
     return structured(x, builders.partition(x.value, vector.value, dim, lengths), view=True)
 
 
@@ -60,7 +57,7 @@ def like(x: ArrayLike, values: ArrayLike) -> ArrayLike:
     >>> rg.like(rg.ragged([[1.0, 2.0], [], [3.0]]), np.array([4, 5, 6])).tolist()
     [[4, 5], [], [6]]
     """
-    if traced() is None:
+    if not any(isinstance(one, Value) and one.is_traced for one in (x, values)):
         return creation.like(x, values)
     check_ragged("like", x)
     first, *others = x.layout.axes

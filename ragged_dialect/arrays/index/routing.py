@@ -7,8 +7,8 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.index.rows import as_index, check_lists, inverse, take_rows
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import PlainAxis
-from ragged_dialect.arrays.tracing.elements import INT64, convert, kind
-from ragged_dialect.arrays.tracing.loops import mapped
+from ragged_dialect.arrays.tracing.elements import INT64, kind
+from ragged_dialect.arrays.tracing.loops import widened
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import known
@@ -59,21 +59,15 @@ def segment_sum(x: Tensor, ids: Tensor, count: Tensor) -> Tensor:
         equal_extents((ids, 0), (x, 0), 0)
     else:
         equal_levels(ids, x, 0, ids.ndim)
-    ids = _wide(ids)
+    ids = widened(ids)
     keys = shapes.as_vector(ids.storage)
     builders.assert_valid([size], "at_least", op, 0, factor=0)
     if ids.ndim == 2:  # what is wrong is in a component
         check_lists(ids, [], lambda given: given[0], lambda _: size, kind="index")
     else:
         builders.assert_valid([keys, size], "index", op, 0)
-    x = x if kind(x.dtype) == "f" else _wide(x)  # sums of integers are int64, as those of `sum`
+    x = x if kind(x.dtype) == "f" else widened(x)  # sums of integers are int64, as those of `sum`
     return of_value(x.trace, known(builders.scatter_add(x.storage, keys, size)), x.dtype)
-
-
-def _wide(x: Tensor) -> Tensor:
-    """As int64."""
-    narrow = x.dtype
-    return x if narrow == INT64 else mapped(x, [], INT64, lambda given: convert(given[0], narrow, INT64))
 
 
 @operation("ungroup")

@@ -10,6 +10,7 @@ from ragged_dialect import builders, generic
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.axes import Axis, shape_of
+from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.trace import Trace, element_type
 from ragged_dialect.ir import build, shapes
@@ -93,6 +94,12 @@ def mapped(
     out = empty(x.trace, x.axes, loops_of(x).levels, dtype)
     outs = [(out, dtype, x.axes, tuple(range(x.ndim)))]
     return compute(x.trace, [(x, range(x.ndim)), *others], outs, x.ndim, frozenset(), lambda e: [body(e[:-1])])[0]
+
+
+def widened(x: Tensor) -> Tensor:
+    """Integers or booleans as int64."""
+    narrow = x.dtype
+    return x if narrow == INT64 else mapped(x, [], INT64, lambda given: convert(given[0], narrow, INT64))
 
 
 def _without_ones(x: Tensor, dims: Sequence[int | None]) -> tuple[Tensor, Sequence[int | None]]:

@@ -13,7 +13,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.creation import like
+from ragged_dialect.arrays.index.levels import like
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.compat.fvdb import torch_functions
 from ragged_dialect.compat.fvdb.placing import is_device, numpy_dtype

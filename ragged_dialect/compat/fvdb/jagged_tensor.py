@@ -9,8 +9,9 @@ from typing import Any
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import listed
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.creation import from_offsets, from_row_ids, like
+from ragged_dialect.arrays.core.creation import from_offsets, from_row_ids
 from ragged_dialect.arrays.core.storage import Dense
+from ragged_dialect.arrays.index.levels import like
 from ragged_dialect.compat.fvdb import making, reducing, shaping
 from ragged_dialect.compat.fvdb.elementwise import Elementwise
 from ragged_dialect.errors import ArgumentError

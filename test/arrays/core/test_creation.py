@@ -109,6 +109,9 @@ def test_like_in_traced_code() -> None:
         values = np.arange(len(x.values) * 2.0).reshape(-1, 2)
         made = rg.jit(lambda x, values: rg.like(x, values))(x, values)
         assert made.tolist() == rg.like(x, values).tolist()
+    turned = array((3, 0, 5))[:, ::-1]  # of no argument: made when the function is traced
+    held = rg.jit(lambda x: rg.like(turned, np.arange(8.0)) * x)(np.float64(2.0))
+    assert held.tolist() == (rg.like(turned, np.arange(8.0)) * 2).tolist()
     of_arguments = rg.jit(rg.like)
     with pytest.raises(rg.RuntimeCheckError, match="expected offsets\\[3\\] == 7, got 8"):
         of_arguments(array((3, 0, 5)), np.zeros(7))

@@ -44,15 +44,14 @@ def isin(v: Tensor, a: Tensor) -> Tensor:
 def _searched(a: Tensor, v: Tensor, side: str, result: DType) -> Tensor:
     """The place of each element of `v` in a vector that is in order, or in that of its component, or as a boolean
     whether it is there: then it is among the elements that it is compared with."""
-    bounds: list[Tensor] = []
-    if str(a.layout) in ("dr", "dw"):
-        a = contiguous(a)
+    a, bounds = contiguous(a), list[Tensor]()
+    if str(a.layout) == "dr":
         if not v.axes:
             raise LayoutError(f"{v.trace.op}: expected a number for each component to search for, got {v.described}")
         bounds = [_for_each(parts.vector(a, name, None), v) for name in ("starts", "lengths")]
     elif a.layout.rank != 1:
         raise LayoutError(f"{v.trace.op}: expected a dense vector or lists of numbers to search, got {a.described}")
-    vector = contiguous(a).storage
+    vector = a.storage
     (dtype, _), _ = resolve("less", [a, v])
     if v.weak:
         v = Tensor(v.trace, tensor.from_elements(ir.RankedTensorType.get([], v.value.type), [v.value]), v.dtype, ())
