@@ -210,10 +210,10 @@ def group_by(keys: ir.Value, count: ir.Value, *numbers: ir.Value) -> ir.Value:
     return create("ragged.group_by", [type_], [keys, count, *numbers], {}).result
 
 
-def sort(keys: ir.Value, offsets: ir.Value, *numbers: ir.Value) -> ir.Value:
-    """`ragged.sort`: keys in order, or numbers in that of their keys, in each segment."""
+def sort(keys: ir.Value, offsets: ir.Value, *numbers: ir.Value, limit: int | None = None) -> ir.Value:
+    """`ragged.sort`: keys in order, or numbers in that of their keys, in each segment; or the first few of it."""
     last = [keys, *numbers][-1]
-    return create("ragged.sort", [last.type], [keys, offsets, *numbers], {}).result
+    return create("ragged.sort", [last.type], [keys, offsets, *numbers], {"limit": limit}).result
 
 
 def scatter_add(terms: ir.Value, positions: ir.Value, count: ir.Value) -> ir.Value:

@@ -54,3 +54,11 @@ func.func @sizes(%keys: tensor<5xi64>, %offsets: tensor<?xi64>, %numbers: tensor
   %0 = ragged.sort %keys, %offsets, %numbers : (tensor<5xi64>, tensor<?xi64>, tensor<6xi64>) -> tensor<6xi64>
   return
 }
+
+// -----
+
+func.func @limit(%keys: tensor<?xi32>, %offsets: tensor<?xi64>) {
+  // expected-error@+1 {{'ragged.sort' op expected a limit of at least 1, got 0}}
+  %0 = ragged.sort %keys, %offsets {limit = 0} : (tensor<?xi32>, tensor<?xi64>) -> tensor<?xi32>
+  return
+}

@@ -63,3 +63,25 @@ func.func @pairs(%keys: tensor<?xi64>, %offsets: tensor<?xi64>, %numbers: tensor
   %0 = ragged.sort %keys, %offsets, %numbers : (tensor<?xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
   return %0 : tensor<?xi64>
 }
+
+// The first few: a block is sorted, and from then on only what is below the last one of those is kept. Without vectors
+// all are in order.
+
+// CHECK-LABEL: func.func @first
+// CHECK: %[[FROM:.*]] = bufferization.to_buffer %{{.*}} read_only
+// CHECK: %[[FEW:.*]] = memref.alloc() : memref<512xi32>
+// CHECK: scf.for %[[BEGIN:.*]] = %c0 to %{{.*}} step %c128 iter_args(%{{.*}} = %c0, %[[LAST:.*]] = %c0_i32) -> (index, i32)
+// CHECK: %[[BOUND:.*]] = vector.broadcast %[[LAST]] : i32 to vector<16xi32>
+// CHECK: %[[BELOW:.*]] = arith.cmpi slt, %{{.*}}, %[[BOUND]] : vector<16xi32>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[BELOW]]
+// CHECK: scf.if %[[ANY]]
+// CHECK: vector.compressstore %[[FEW]][%{{.*}}], %[[BELOW]]
+// CHECK: scf.while
+// CHECK: vector.maskedstore
+
+// SCALAR-LABEL: func.func @first
+// SCALAR-NOT: vector
+func.func @first(%keys: tensor<?xi32>, %offsets: tensor<?xi64>) -> tensor<?xi32> {
+  %0 = ragged.sort %keys, %offsets {limit = 8} : (tensor<?xi32>, tensor<?xi64>) -> tensor<?xi32>
+  return %0 : tensor<?xi32>
+}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
@@ -10,6 +12,7 @@ from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.merge_sort import MergeSort, Row
+from ragged_dialect.lowering.partial_sort import LIMIT, PartialSort
 from ragged_dialect.lowering.vector.lanes import first_lanes, store_lanes
 from ragged_dialect.ops.grouping import SortOp
 
@@ -19,7 +22,8 @@ AVX2 lists of 250 int32 take 0.8 of the time of one, with SSE2 0.6). Pairs have 
 
 
 def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.sort: every segment by itself, in room for two copies of it, between which merges go back and forth."""
+    """ragged.sort: every segment by itself, in room for two copies of it, between which merges go back and forth. Its
+    first few are found in one pass, where there are vectors."""
     view = view_of(op, SortOp)
     columns = [view.keys, *view.numbers]
     element = view.keys.type.element_type
@@ -37,12 +41,22 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
         return MergeSort(sources, [room([build.mul(rows, 2)], element) for _ in columns], element, lanes)
 
     shared = room_for(size) if lanes == 1 else None  # where there are no vectors, on a GPU, threads have no memory
+    limit = view.limit
     with inside_forall(count) as (_, segment):
         first = shapes.load(offsets, segment)
         length = build.value(build.sub(shapes.load(offsets, build.add(segment, 1)), first))
         if shared is None:
             whole = build.value(build.mul(build.ceildiv(length, lanes), lanes))
-            _sort_in_registers(room_for(whole), out, first, length, whole)
+            is_partial = limit is not None and limit <= LIMIT
+            sort = MergeSort(sources, [], element, lanes) if is_partial else room_for(whole)
+
+            def more() -> None:
+                if limit is not None and limit <= LIMIT:
+                    PartialSort.of(sort, limit).write(out, first, length)
+                else:
+                    _sort_by_merges(sort, out, first, length, build.value(0), whole)
+
+            _sort_in_registers(sort, out, first, length, more)
         else:
             _sort_by_merges(shared, out, first, length, first, build.value(build.add(first, size)))
     made = tensor_of(out)
@@ -51,8 +65,10 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
     ctx.bind(op.results[0], ctx.parts(shapes.cast(made, op.results[0].type)))
 
 
-def _sort_in_registers(sort: MergeSort, out: ir.Value, first: ir.Value, length: ir.Value, other: ir.Value) -> None:
-    """A segment: of one register, of two, or of more, with room from 0 and from `other` on."""
+def _sort_in_registers(
+    sort: MergeSort, out: ir.Value, first: ir.Value, length: ir.Value, more: Callable[[], None]
+) -> None:
+    """A segment: of one register, of two, or of more."""
     lanes = sort.lanes
 
     def write(row: Row, at: ir.Value, left: ir.Value) -> None:
@@ -66,9 +82,6 @@ def _sort_in_registers(sort: MergeSort, out: ir.Value, first: ir.Value, length: 
         rows = sort.halves(sort.ordered(sort.load_whole(first)), sort.ordered(sort.taken(behind, left)))
         write(rows[0], first, length)
         write(rows[1], behind, left)
-
-    def more() -> None:
-        _sort_by_merges(sort, out, first, length, build.value(0), other)
 
     def several() -> None:
         flow.choose(build.at_most(length, 2 * lanes), two, more, [])

@@ -6,7 +6,15 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.base import MixedOp, Operand, Pure, RaggedOp, Result, Scalar, Tensor
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.traits import check_elements, check_result, check_scalar, check_size, check_vector, tensor_shape
+from ragged_dialect.traits import (
+    check_elements,
+    check_result,
+    check_scalar,
+    check_size,
+    check_vector,
+    optional_int,
+    tensor_shape,
+)
 
 GROUPS = RaggedShape(Layout.parse("dr"), (None, None))
 """What `ragged.group_by` makes."""
@@ -73,17 +81,25 @@ class GroupByOp(_Keyed, name="group_by", traits=[Pure]):
 class SortOp(_Keyed, name="sort", traits=[Pure]):
     """The keys of every segment in ascending order, where offsets say which belong together (a segmented sort). With a
     third operand a segment has what stands there instead of keys: numbers in the order of their keys, and of equal keys
-    in their own. Numbers of places that ascend are so a stable sort.
+    in their own. Numbers of places that ascend are so a stable sort. With `limit` the first so many of a segment are
+    there (a partial sort), and what stands behind them is not specified.
 
     ```mlir
     %1 = ragged.sort %keys, %offsets : (tensor<?xi32>, tensor<?xi64>) -> tensor<?xi32>
     %2 = ragged.sort %keys, %offsets, %numbers : (tensor<?xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
+    %3 = ragged.sort %keys, %offsets {limit = 8} : (tensor<?xi32>, tensor<?xi64>) -> tensor<?xi32>
     ```
     """
 
     is_mapped = False
+    optional = ("limit",)
 
     res: Result[Tensor]
+
+    @property
+    def limit(self) -> int | None:
+        """How many of each segment are asked for, None for all."""
+        return optional_int(self, "limit")
 
     @property
     def offsets(self) -> ir.Value:
@@ -96,6 +112,9 @@ class SortOp(_Keyed, name="sort", traits=[Pure]):
             check_size(tensor_shape(vector), tensor_shape(self.keys).shape[0], "numbers")
             if vector.type.element_type != self.keys.type.element_type:
                 raise LayoutError(f"expected numbers of {self.keys.type.element_type}, got {vector.type.element_type}")
+        limit = self.limit
+        if limit is not None and limit < 1:
+            raise LayoutError(f"expected a limit of at least 1, got {limit}")
         last = (self.numbers or [self.keys])[0]
         check_result(self, RaggedShape(Layout.dense(1), (tensor_shape(last).shape[0],)), last.type.element_type)
 

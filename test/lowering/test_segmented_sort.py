@@ -80,6 +80,48 @@ def test_numbers_by_their_keys(compile: Compile, lengths: tuple[int, ...], dtype
     np.testing.assert_array_equal(found, run(text, "f", [keys, offsets, numbers])[0])
 
 
+LONG = ((3000, 0, 33, 1), (63, 64, 65, 513, 600), (1,) * 20)
+"""Components of several blocks, around one, and short ones."""
+
+
+@pytest.mark.sampled(24)
+@pytest.mark.parametrize("kind", ["all", "few", "ascending", "descending"])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("lengths", LONG)
+@pytest.mark.parametrize("limit", [1, 8, 100, 1025])
+def test_the_first_few(compile: Compile, limit: int, lengths: tuple[int, ...], dtype: str, kind: str) -> None:
+    """Those of a segment, and numbers by their keys; what is behind them is nobody's."""
+    offsets, parts = segments(lengths)
+    keys = keys_of(kind, sum(lengths), dtype)
+    places = np.arange(len(keys)).astype(dtype)
+    few = f" {{limit = {limit}}} :"
+    keyed, numbered = (text.replace("KIND", dtype.replace("nt", "")).replace(" :", few, 1) for text in (KEYS, NUMBERS))
+    got, found = compile(keyed)(keys, offsets), compile(numbered)(keys, offsets, places)
+    for part in parts:
+        own = keys[part]
+        np.testing.assert_array_equal(got[part][:limit], np.sort(own)[:limit])
+        np.testing.assert_array_equal(found[part][:limit] - part.start, np.argsort(own, kind="stable")[:limit])
+    np.testing.assert_array_equal(run(keyed, "f", [keys, offsets])[0][parts[0]][:limit], got[parts[0]][:limit])
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("limit", [1, 100])
+def test_the_first_few_on_processors(level: str, dtype: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    mask(level, monkeypatch)
+    lengths = (3000, 65, 0, 513, 7)
+    offsets, parts = segments(lengths)
+    text = NUMBERS.replace("KIND", dtype.replace("nt", "")).replace(" :", f" {{limit = {limit}}} :", 1)
+    function = rg.compile(text)
+    for kind in ("all", "few", "ascending", "descending"):
+        keys = keys_of(kind, sum(lengths), dtype)
+        found = function(keys, offsets, np.arange(len(keys)).astype(dtype))
+        for part in parts:
+            order = np.argsort(keys[part], kind="stable")[:limit]
+            np.testing.assert_array_equal(found[part][:limit] - part.start, order)
+
+
 @pytest.mark.sampled(2)
 def test_what_does_not_fit(compile: Compile) -> None:
     keys = np.arange(5)

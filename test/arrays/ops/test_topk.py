@@ -21,7 +21,8 @@ def largest(x: Any, k: int) -> tuple[Any, Any]:
     """Of every row: nan first, then by size, then by place."""
     wide = x.astype(np.float64)
     rows = [sorted(range(x.shape[1]), key=lambda j: (not np.isnan(r[j]), -np.nan_to_num(r[j]), j))[:k] for r in wide]
-    return np.take_along_axis(wide, np.array(rows), 1), np.array(rows)
+    places = np.array(rows, np.int64)
+    return np.take_along_axis(wide, places, 1), places
 
 
 @pytest.mark.sampled(10)
@@ -73,6 +74,25 @@ def test_many_of_a_row(dtype: str) -> None:
     if dtype == "float32":
         gradient = rg.grad(lambda x: rg.top_k(x, 17)[0].sum())(x)
         np.testing.assert_array_equal(gradient.sum(1), [17.0] * 6)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("k", [1, 5, 40, 1025])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+@pytest.mark.parametrize("order", ["random", "falling", "rising", "equal"])
+def test_long_rows(order: str, dtype: str, k: int) -> None:
+    """Rows of several blocks: of components, and of a dense array."""
+    rows = RNG.integers(-900, 900, (3, 1500)).astype(dtype)
+    if dtype != "int16":
+        rows[0, 7:900:50], rows[1, ::3], rows[2, 1490:] = np.nan, -np.inf, np.inf
+    rows = {"falling": np.sort(rows)[:, ::-1], "rising": np.sort(rows), "equal": np.zeros_like(rows)}.get(order, rows)
+    lists = [rows[0], rows[1, :0], rows[1, : k + 1], rows[2], rows[2, : k // 2]]
+    for x in (rows.copy(), rg.ragged(lists)):
+        values, indices = rg.top_k(x, k)
+        for row, own, at in zip(rows if isinstance(x, np.ndarray) else lists, values, indices, strict=True):
+            expected, places = largest(row[None], k)
+            np.testing.assert_array_equal(at, places[0])
+            np.testing.assert_array_equal(own, expected[0])
 
 
 def test_other_dims_and_ragged_arrays() -> None:

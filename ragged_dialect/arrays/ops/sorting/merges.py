@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir
 from ragged_dialect.arrays.index.dims import flattened, restored
+from ragged_dialect.arrays.index.getitem import slice_dim
 from ragged_dialect.arrays.index.rows import component_lengths
+from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.sorting.keys import KEYS, directed, element, key
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, convert
@@ -32,12 +35,13 @@ def are_merged(x: Tensor, dim: int) -> bool:
     return x.place(dim)[0] == len(extents) - 1 and extents.count(DYNAMIC) < 2 and 0 not in extents
 
 
-def by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
-    """The indices along a dim that sort its elements, int64; equal ones stay in order. Keys of up to 32 bits are in
-    front of their index, in one number: RuntimeCheckError, when it runs, for a component of more than 2**32."""
+def by_merges(x: Tensor, dim: int, descending: bool, limit: int | None = None) -> Tensor:
+    """The indices along a dim that sort its elements, int64, or the first few; equal ones stay in order. Keys of up
+    to 32 bits are in front of their index, in one number: RuntimeCheckError, when it runs, for a component of more than
+    2**32."""
     if x.dtype.itemsize > 4:
         keys = mapped(x, [], INT64, lambda e: directed(key(e[0], x.dtype), INT64, descending))
-        return _sorted(keys, dim, mapped(x, [], INT64, lambda _: build.to_i64(loop_index(dim))))
+        return _sorted(keys, dim, mapped(x, [], INT64, lambda _: build.to_i64(loop_index(dim))), limit=limit)
     _check_places(x, dim)
     own = KEYS[x.dtype.itemsize]
     front, mask = build.constant(build.i64(), _PLACE), build.constant(build.i64(), (1 << _PLACE) - 1)
@@ -46,7 +50,7 @@ def by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
         wide = convert(directed(key(given[0], x.dtype), own, descending), own, INT64)
         return arith.ori(arith.shli(wide, front), build.to_i64(loop_index(dim)))
 
-    made = _sorted(mapped(x, [], INT64, numbered), dim)
+    made = _sorted(mapped(x, [], INT64, numbered), dim, limit=limit)
     return mapped(made, [], INT64, lambda given: arith.andi(given[0], mask))
 
 
@@ -77,11 +81,23 @@ def values_by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
     return mapped(_sorted(mapped(x, [], own, ordered), dim), [], x.dtype, back)
 
 
-def _sorted(keys: Tensor, dim: int, *numbers: Tensor) -> Tensor:
-    """Keys in order, or numbers in that of their keys, along a dim."""
+def _sorted(keys: Tensor, dim: int, *numbers: Tensor, limit: int | None = None) -> Tensor:
+    """Keys in order, or numbers in that of their keys, along a dim; the first few where a limit says so."""
+    made = _in_order(keys, dim, numbers, limit)
+    number = made.place(dim)[0]
+    if limit is None:
+        return made
+    if isinstance(made.axes[number], NestedAxis):
+        return source(slice_dim(made, dim, None, build.value(limit), 1))
+    sizes = [*made.storage_sizes()[:number], limit, *made.storage_sizes()[number + 1 :]]  # no more than there are
+    first = shapes.extract_slice(made.storage, [0] * len(sizes), sizes, [True] * len(sizes))
+    return made.trace.assembled(first, [*made.axes[:number], PlainAxis(limit), *made.axes[number + 1 :]], made.dtype)
+
+
+def _in_order(keys: Tensor, dim: int, numbers: Sequence[Tensor], limit: int | None) -> Tensor:
     any_size = dense_type((None,), element_type(keys.dtype))
     rows = [shapes.cast(flattened(one).storage, any_size) for one in (keys, *numbers)]
-    made = known(builders.sort(rows[0], _offsets(keys, dim), *rows[1:]))
+    made = known(builders.sort(rows[0], _offsets(keys, dim), *rows[1:], limit=limit))
     if len(keys.axes) == 1:
         return keys.trace.assembled(shapes.cast(made, keys.storage.type), keys.axes, keys.dtype)
     extents = list(keys.storage.type.shape)

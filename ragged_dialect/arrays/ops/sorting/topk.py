@@ -12,7 +12,8 @@ from ragged_dialect.arrays.index.getitem import slice_dim
 from ragged_dialect.arrays.ops.reduce import reduce, source
 from ragged_dialect.arrays.ops.sorting.keys import KEYS, directed
 from ragged_dialect.arrays.ops.sorting.keys import key as order_key
-from ragged_dialect.arrays.ops.sorting.sort import sorting, taken
+from ragged_dialect.arrays.ops.sorting.merges import are_merged, by_merges
+from ragged_dialect.arrays.ops.sorting.sort import check_sorted, sorting, taken
 from ragged_dialect.arrays.tracing.axes import PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, select
 from ragged_dialect.arrays.tracing.operation import operation
@@ -26,6 +27,11 @@ from ragged_dialect.types import dense_type
 
 _MOST = 2**31 - 1
 """Larger than any row, and small enough for the type of a buffer to have it beside other extents."""
+
+
+_FEW, _SHORT = 4, 4096
+"""So many of rows of no more elements are found one by one, of others two. On a Zen 5 core four of 1,000 rows of 1,000
+float32 take 1.6 ms so and 2.2 by a partial sort, eight 3.5 and 2.4; four of one row of 1,000,000 9.3 and 0.4."""
 
 
 @operation("top_k")
@@ -46,7 +52,12 @@ def top_k(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> tuple[T
     if count < 1:
         raise ArgumentError(f"{x.trace.op}: expected k of at least 1, got {count}")
     if not isinstance(axis_, PlainAxis):
-        best = source(slice_dim(sorting(x, dim, descending=largest), dim, None, build.value(min(count, _MOST)), 1))
+        check_sorted(x, dim)
+        count = min(count, _MOST)
+        if are_merged(x, dim):
+            best = by_merges(x, dim, largest, limit=count)
+        else:
+            best = source(slice_dim(sorting(x, dim, largest), dim, None, build.value(count), 1))
         return taken(x, dim, best), best
     extent = axis_.extent
     if extent is not None and extent < count:
@@ -54,7 +65,10 @@ def top_k(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> tuple[T
     if count > _MOST:
         raise ArgumentError(f"{x.trace.op}: expected k of at most {_MOST}, got {count}")
     builders.assert_valid([build.value(x.extent(dim))], "at_least", f"{x.trace.op}: k = {count}", dim, factor=count)
-    indices = _indices(x, number, dim, count, largest)
+    if are_merged(x, dim) and count > (_FEW if extent is not None and extent <= _SHORT else 2):
+        indices = by_merges(x, dim, largest, limit=count)
+    else:
+        indices = _indices(x, number, dim, count, largest)
     return taken(x, dim, indices), indices
 
 
