@@ -293,7 +293,7 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
         return gather(x, index), index.ndim
     raise LayoutError(
         f"{x.trace.op}: expected a vector, or a ragged index on dim 0, got rank {index.ndim} on "
-        f'dim {dim} of layout "{x.layout}"'
+        f'dim {dim} of layout "{x.layout}" (rg.gather and np.take_along_axis pick from each component)'
     )
 
 

@@ -29,7 +29,7 @@ _STORED = "rg.save_npz(file, x)"
 _CHOSEN = "masks are indices as they are: x[mask], whose row_ids are the components"
 _JOINED = "rg.concat joins along any dim, rg.stack along a new one"
 _SHOWN = "repr(x), or x.tolist()"
-_FILLED = "np.nan_to_num puts numbers in the place of nan"
+_FILLED = "rg.where(np.isnan(x), -np.inf, x) has no nan, and with np.inf for the least"
 INSTEAD = {
     "unique": "rg.unique(x) has the distinct elements of each component, np.unique(x.values) those of all",
     "histogram": "rg.bincount(np.digitize(x, bounds), len(bounds) + 1) counts in each component",
@@ -98,10 +98,15 @@ def _by_name(
     several = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     given = {**({} if several else dict(zip(parameters, args, strict=False))), **kwargs}
     return args if several else (), {
-        name: value
-        for name, value in given.items()
-        if not is_left_out(value) and not (name in parameters and value is parameters[name].default)
+        name: value for name, value in given.items() if not _is_default(parameters.get(name), value)
     }
+
+
+def _is_default(parameter: inspect.Parameter | None, value: object) -> bool:
+    """Whether a value says nothing: as the axis of `np.sort`, which is another one by default, None does."""
+    if parameter is None or parameter.default is inspect.Parameter.empty:
+        return is_left_out(value)
+    return value is parameter.default or (is_left_out(value) and is_left_out(parameter.default))
 
 
 @cache

@@ -258,7 +258,8 @@ REFUSED: list[Refusal] = [
     (lambda x: x[:, [0]], IndexError,
      "getitem: level 1, component 1: expected an index of what has elements, got 0 of what is empty"),
     (lambda x: x[:, [[0]]], rg.LayoutError,
-     'getitem: expected a vector, or a ragged index on dim 0, got rank 2 on dim 1 of layout "dr|d"'),
+     'getitem: expected a vector, or a ragged index on dim 0, got rank 2 on dim 1 of layout "dr|d" '
+     "(rg.gather and np.take_along_axis pick from each component)"),
     (lambda x: x[[0, 1], :, [0, 1]], TypeError,
      "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
      "(use them one by one)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,23 @@ def test_a_call_converts_before_it_computes() -> None:
         got: Any = ufunc(*given, dtype=dtype)
         wanted = ufunc(*(x if v is r else v for v in given), dtype=dtype)
         assert (got.dtype, got.values.tolist()) == (wanted.dtype, wanted.tolist())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.sort(x, axis=None),
+        lambda x: np.argsort(x, None),
+        lambda x: np.concatenate([x, x], axis=None),
+        lambda x: np.stack([x, x], axis=None),
+        lambda x: np.diff(x, axis=None),
+        lambda x: np.take_along_axis(x, x.astype(np.int64), None),
+    ],
+)
+def test_no_axis_is_not_the_one_by_default(call: Callable[[Any], Any]) -> None:
+    """NumPy takes all elements as one vector then: nothing else may come of it."""
+    with pytest.raises(rg.ArgumentError, match=r"expected an integer for axis, got NoneType$"):
+        call(array(LENGTHS))
 
 
 def test_arguments_by_the_names_of_numpy() -> None:
