@@ -12,8 +12,8 @@ from ragged_dialect.lowering.merge_sort import MergeSort, Row
 from ragged_dialect.lowering.vector.lanes import first_lanes, splat, store_lanes
 
 LIMIT = 1024
-"""The most elements that are found so: twice as many are sorted at a time, of 16 bytes with their numbers. With room
-to merge them, that is in second caches."""
+"""The most elements that are found so. Candidates, with their numbers and room to merge them, have 150 KB then, which
+second caches hold."""
 
 _BLOCKS = 64, 512
 """The fewest and the most elements of a block: so many of a segment are sorted before there is a bound. Between them
