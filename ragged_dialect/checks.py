@@ -117,7 +117,7 @@ _KINDS = (
         error=RangeError,
         holds="index",
         empty="expected an index of what has elements, got {a} of what is empty "
-        "(x[x.lengths > 0] leaves out empty components)",
+        "(x[x.lengths > 0] leaves out empty components, rg.to_padded fills them)",
     ),
     _kind(
         "range",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-EMPTY = "of what is empty (x[x.lengths > 0] leaves out empty components)"
+EMPTY = "of what is empty (x[x.lengths > 0] leaves out empty components, rg.to_padded fills them)"
 KINDS = [
     ("offsets", [[], 0], 0, "expected at least 1 offset, got 0"),
     ("offsets", [[0, 1], 1, 3], 0, "expected 4 offsets, got 2"),

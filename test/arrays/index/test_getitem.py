@@ -244,7 +244,7 @@ REFUSED: list[Refusal] = [
      "getitem: level 1, component 1: expected an index of what has elements, got 1 of what is empty"),
     (lambda x: x[:, -1], IndexError,
      "getitem: level 1, component 1: expected an index of what has elements, got -1 of what is empty "
-     "(x[x.lengths > 0] leaves out empty components)"),
+     "(x[x.lengths > 0] leaves out empty components, rg.to_padded fills them)"),
     (lambda x: x[0, 0, 0, 0], IndexError, "getitem: expected indices of at most 3 dims, got 4"),
     (lambda x: x[:, : np.array([1, 2])], TypeError,
      "getitem: expected an integer for a bound, got an array (x[rg.local_index(x) < stops[:, None]] has one"),
