@@ -30,12 +30,14 @@ LENGTHS = (
 
 
 def keys_of(kind: str, size: int, dtype: str) -> np.ndarray:
-    """Keys all over the type, with its ends; a few, each often; in order, and from the last one on."""
+    """Keys all over the type, each once, or with its ends; a few, each often; in order, and from the last one on."""
     ends = np.iinfo(dtype)
     rng = np.random.default_rng(size)
     if kind == "few":
         return rng.integers(-2, 2, size).astype(dtype)
     made = rng.integers(ends.min, ends.max, size, dtype, endpoint=True)
+    if kind == "apart":
+        return made
     made[::5], made[1::7] = ends.max, ends.min
     return made if kind == "all" else np.sort(made) if kind == "ascending" else np.sort(made)[::-1].copy()
 
@@ -80,12 +82,12 @@ def test_numbers_by_their_keys(compile: Compile, lengths: tuple[int, ...], dtype
     np.testing.assert_array_equal(found, run(text, "f", [keys, offsets, numbers])[0])
 
 
-LONG = ((3000, 0, 33, 1), (63, 64, 65, 513, 600), (1,) * 20)
+LONG = ((3000, 0, 33, 1), (700,) * 30, (63, 64, 65, 513, 600), (1,) * 20)
 """Components of several blocks, around one, and short ones."""
 
 
 @pytest.mark.sampled(24)
-@pytest.mark.parametrize("kind", ["all", "few", "ascending", "descending"])
+@pytest.mark.parametrize("kind", ["apart", "all", "few", "ascending", "descending"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("lengths", LONG)
 @pytest.mark.parametrize("limit", [1, 8, 100, 1025])
@@ -107,14 +109,14 @@ def test_the_first_few(compile: Compile, limit: int, lengths: tuple[int, ...], d
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
-@pytest.mark.parametrize("limit", [1, 100])
+@pytest.mark.parametrize("limit", [1, 8, 100])
 def test_the_first_few_on_processors(level: str, dtype: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(level, monkeypatch)
-    lengths = (3000, 65, 0, 513, 7)
+    lengths = (3000, 65, 0, 513, 7, *(700,) * 30)
     offsets, parts = segments(lengths)
     text = NUMBERS.replace("KIND", dtype.replace("nt", "")).replace(" :", f" {{limit = {limit}}} :", 1)
     function = rg.compile(text)
-    for kind in ("all", "few", "ascending", "descending"):
+    for kind in ("apart", "all", "few", "ascending", "descending"):
         keys = keys_of(kind, sum(lengths), dtype)
         found = function(keys, offsets, np.arange(len(keys)).astype(dtype))
         for part in parts:
