@@ -41,20 +41,19 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
         return MergeSort(sources, [room([build.mul(rows, 2)], element) for _ in columns], element, lanes)
 
     shared = room_for(size) if lanes == 1 else None  # where there are no vectors, on a GPU, threads have no memory
-    limit = view.limit
+    few = view.limit if view.limit is not None and view.limit <= LIMIT else None
     with inside_forall(count) as (_, segment):
         first = shapes.load(offsets, segment)
         length = build.value(build.sub(shapes.load(offsets, build.add(segment, 1)), first))
         if shared is None:
             whole = build.value(build.mul(build.ceildiv(length, lanes), lanes))
-            is_partial = limit is not None and limit <= LIMIT
-            sort = MergeSort(sources, [], element, lanes) if is_partial else room_for(whole)
+            sort = room_for(whole) if few is None else MergeSort(sources, [], element, lanes)
 
             def more() -> None:
-                if limit is not None and limit <= LIMIT:
-                    PartialSort.of(sort, limit).write(out, first, length)
-                else:
+                if few is None:
                     _sort_by_merges(sort, out, first, length, build.value(0), whole)
+                else:
+                    PartialSort.of(sort, few).write(out, first, length)
 
             _sort_in_registers(sort, out, first, length, more)
         else:

@@ -83,18 +83,23 @@ def values_by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
 
 def _sorted(keys: Tensor, dim: int, *numbers: Tensor, limit: int | None = None) -> Tensor:
     """Keys in order, or numbers in that of their keys, along a dim; the first few where a limit says so."""
-    made = _in_order(keys, dim, numbers, limit)
-    number = made.place(dim)[0]
+    return first_few(_in_order(keys, dim, numbers, limit), dim, limit)
+
+
+def first_few(x: Tensor, dim: int, limit: int | None) -> Tensor:
+    """The first elements along a dim, all without a limit; a dense dim has as many."""
+    number = x.place(dim)[0]
     if limit is None:
-        return made
-    if isinstance(made.axes[number], NestedAxis):
-        return source(slice_dim(made, dim, None, build.value(limit), 1))
-    sizes = [*made.storage_sizes()[:number], limit, *made.storage_sizes()[number + 1 :]]  # no more than there are
-    first = shapes.extract_slice(made.storage, [0] * len(sizes), sizes, [True] * len(sizes))
-    return made.trace.assembled(first, [*made.axes[:number], PlainAxis(limit), *made.axes[number + 1 :]], made.dtype)
+        return x
+    if isinstance(x.axes[number], NestedAxis):
+        return source(slice_dim(x, dim, None, build.value(limit), 1))
+    sizes = [*x.storage_sizes()[:number], limit, *x.storage_sizes()[number + 1 :]]
+    first = shapes.extract_slice(x.storage, [0] * len(sizes), sizes, [True] * len(sizes))
+    return x.trace.assembled(first, [*x.axes[:number], PlainAxis(limit), *x.axes[number + 1 :]], x.dtype)
 
 
 def _in_order(keys: Tensor, dim: int, numbers: Sequence[Tensor], limit: int | None) -> Tensor:
+    """Keys in order, or numbers; with a limit nobody knows what is behind the first few."""
     any_size = dense_type((None,), element_type(keys.dtype))
     rows = [shapes.cast(flattened(one).storage, any_size) for one in (keys, *numbers)]
     made = known(builders.sort(rows[0], _offsets(keys, dim), *rows[1:], limit=limit))

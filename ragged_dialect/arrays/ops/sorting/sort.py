@@ -9,7 +9,7 @@ from ragged_dialect.arrays.index.rows import component_starts, row_ids
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.sorting.digits import by_digits
 from ragged_dialect.arrays.ops.sorting.keys import KEYS, directed, key
-from ragged_dialect.arrays.ops.sorting.merges import are_merged, by_merges, values_by_merges
+from ragged_dialect.arrays.ops.sorting.merges import are_merged, by_merges, first_few, values_by_merges
 from ragged_dialect.arrays.ops.sorting.ranks import are_few, by_ranks
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, kind
@@ -69,12 +69,16 @@ def check_sorted(x: Tensor, dim: int) -> None:
         raise LayoutError(f"{x.trace.op}: {text}")
 
 
-def sorting(x: Tensor, dim: int, descending: bool) -> Tensor:
-    """The indices along a dim that sort its elements, int64: on a CPU by merges, else by ranks where components are
-    short and by digits where they are not, as among features."""
+def sorting(x: Tensor, dim: int, descending: bool, limit: int | None = None) -> Tensor:
+    """The indices along a dim that sort its elements, int64, or the first few: on a CPU by merges, else by ranks where
+    components are short and by digits where they are not, as among features."""
     check_sorted(x, dim)
     if are_merged(x, dim):
-        return by_merges(x, dim, descending)
+        return by_merges(x, dim, descending, limit)
+    return first_few(_by_ranks_or_digits(x, dim, descending), dim, limit)
+
+
+def _by_ranks_or_digits(x: Tensor, dim: int, descending: bool) -> Tensor:
     whole = KEYS[x.dtype.itemsize]
 
     keys = mapped(x, [], whole, lambda given: directed(key(given[0], x.dtype), whole, descending))

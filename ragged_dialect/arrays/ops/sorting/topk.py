@@ -8,12 +8,11 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.index.dims import dim_of
-from ragged_dialect.arrays.index.getitem import slice_dim
 from ragged_dialect.arrays.ops.reduce import reduce, source
 from ragged_dialect.arrays.ops.sorting.keys import KEYS, directed
 from ragged_dialect.arrays.ops.sorting.keys import key as order_key
-from ragged_dialect.arrays.ops.sorting.merges import are_merged, by_merges
-from ragged_dialect.arrays.ops.sorting.sort import check_sorted, sorting, taken
+from ragged_dialect.arrays.ops.sorting.merges import are_merged
+from ragged_dialect.arrays.ops.sorting.sort import sorting, taken
 from ragged_dialect.arrays.tracing.axes import PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, select
 from ragged_dialect.arrays.tracing.operation import operation
@@ -27,7 +26,6 @@ from ragged_dialect.types import dense_type
 
 _MOST = 2**31 - 1
 """Larger than any row, and small enough for the type of a buffer to have it beside other extents."""
-
 
 _FEW, _SHORT = 4, 4096
 """So many of rows of no more elements are found one by one, of others two. On a Zen 5 core four of 1,000 rows of 1,000
@@ -52,12 +50,7 @@ def top_k(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> tuple[T
     if count < 1:
         raise ArgumentError(f"{x.trace.op}: expected k of at least 1, got {count}")
     if not isinstance(axis_, PlainAxis):
-        check_sorted(x, dim)
-        count = min(count, _MOST)
-        if are_merged(x, dim):
-            best = by_merges(x, dim, largest, limit=count)
-        else:
-            best = source(slice_dim(sorting(x, dim, largest), dim, None, build.value(count), 1))
+        best = sorting(x, dim, largest, min(count, _MOST))
         return taken(x, dim, best), best
     extent = axis_.extent
     if extent is not None and extent < count:
@@ -66,7 +59,7 @@ def top_k(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> tuple[T
         raise ArgumentError(f"{x.trace.op}: expected k of at most {_MOST}, got {count}")
     builders.assert_valid([build.value(x.extent(dim))], "at_least", f"{x.trace.op}: k = {count}", dim, factor=count)
     if are_merged(x, dim) and count > (_FEW if extent is not None and extent <= _SHORT else 2):
-        indices = by_merges(x, dim, largest, limit=count)
+        indices = sorting(x, dim, largest, count)
     else:
         indices = _indices(x, number, dim, count, largest)
     return taken(x, dim, indices), indices
