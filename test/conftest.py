@@ -61,13 +61,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     least one."""
     if config.getoption("--slow"):
         return
+    left_out = {item for item in items if item.get_closest_marker("slow") or not _is_for_stand_in(item)}
     cases: dict[str, list[pytest.Item]] = {}
-    for item in items:
+    for item in (item for item in items if item not in left_out):
         if shares := [marker.args[0] for marker in item.iter_markers("sampled")]:
             if len(shares) > 1:
                 raise pytest.UsageError(f"{item.nodeid}: expected one share of its cases, got {shares}")
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    left_out = {item for item in items if item.get_closest_marker("slow") or not _is_for_stand_in(item)}
     for family in cases.values():
         for place, item in enumerate(sorted(family, key=_number)):
             marker = item.get_closest_marker("sampled")

@@ -110,6 +110,7 @@ def test_merge_of_the_ragged_dim_with_a_dense_one(run: Run) -> None:
     np.testing.assert_array_equal(offsets, OFFSETS * 4)
 
 
+@pytest.mark.sampled(2)
 def test_slice_with_a_range_per_component(run: Run) -> None:
     x = integers(OFFSETS[-1])
     low = np.array([0, 0, 2, 1, 0, 3], np.int32)
@@ -148,6 +149,7 @@ def test_concat_component_by_component(run: Run) -> None:
     np.testing.assert_array_equal(values, np.concatenate(wanted))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("index", [0, 2, 5])
 def test_select_a_component(run: Run, index: int) -> None:
     x = integers(OFFSETS[-1], 4)
@@ -163,7 +165,7 @@ def test_select_a_component(run: Run, index: int) -> None:
     np.testing.assert_array_equal(got, pieces(x, OFFSETS)[index])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_batch_of_many_components_needs_no_more_stack_than_a_small_one(run: Run, target: str) -> None:
     count = 300 if target == "emulator" else 300_000  # the emulator's blocks take their time
     x = np.ones((count, 16), np.float32)

@@ -151,6 +151,7 @@ def test_what_only_looks_like_it(text: str) -> None:
     load_module(text, context(), "f.mlir")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text",
     [

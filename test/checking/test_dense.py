@@ -120,7 +120,7 @@ def compiled(compile: Compile) -> dict[str, Any]:
     return {name: compile(program(name)) for name in PROGRAMS}
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(("name", "arguments", "message"), REFUSED)
 def test_refused(name: str, arguments: list[Any], message: str, compiled: dict[str, Any]) -> None:
     with pytest.raises(RuntimeCheckError) as error:

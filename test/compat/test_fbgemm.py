@@ -85,7 +85,7 @@ def test_truncation_of_a_peers_test() -> None:
 # Conversions against loops ----------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", [(), (3,)], ids=["scalars", "rows"])
 @pytest.mark.parametrize(("levels", "seed"), STRUCTURES)
 def test_padded(levels: int, seed: int, width: tuple[int, ...]) -> None:
@@ -96,7 +96,7 @@ def test_padded(levels: int, seed: int, width: tuple[int, ...]) -> None:
         _close(got, padded_loop(parts, maxima, 2.5, width))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @SHORT
 @pytest.mark.parametrize(("levels", "seed"), STRUCTURES)
 def test_dense_to_jagged(levels: int, seed: int, missing: int) -> None:
@@ -134,7 +134,7 @@ def test_elementwise(levels: int, seed: int, missing: int) -> None:
 # Products ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("limit", [0, 2, 9])
 @pytest.mark.parametrize("lengths", SINGLE)
 def test_products(lengths: tuple[int, ...], limit: int) -> None:
@@ -150,7 +150,7 @@ def test_products(lengths: tuple[int, ...], limit: int) -> None:
     _close(fbgemm.jagged_jagged_bmm(values, other, offsets, limit), np.reshape(squares, (len(lengths), 4, 3)))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("limit", [0, 2, 9])
 @pytest.mark.parametrize("lengths", SINGLE)
 def test_vectors_of_heads(lengths: tuple[int, ...], limit: int) -> None:
@@ -163,6 +163,7 @@ def test_vectors_of_heads(lengths: tuple[int, ...], limit: int) -> None:
     _close(got, np.reshape(wanted, (len(lengths) * 2, 3)) if lengths else np.zeros((0, 6)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("limit", [0, 2, 9])
 @pytest.mark.parametrize("lengths", SINGLE)
 def test_softmax(lengths: tuple[int, ...], limit: int) -> None:

@@ -189,7 +189,7 @@ def test_elementwise(at: int) -> None:
         assert_tensors(made, [numpys(t) for t in expected])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_sums_and_extrema(seed: int) -> None:
     for jt, expected in both(seed):
@@ -213,6 +213,7 @@ def test_extrema_keep_infinities() -> None:
     assert jt.jmax()[0].jdata.tolist() == [[2, np.inf, -1], [np.inf, 0, 5]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(3))
 def test_indexing_is_that_of_lists(seed: int) -> None:
     nested = lists(seed)

@@ -201,7 +201,7 @@ def _masked(q: Array, k: Array, v: Array, mask: Array) -> Array:
     return weights / weights.sum(-1, keepdims=True) @ v
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("keepdim", [False, True])
 @pytest.mark.parametrize("dim", [(0,), (0, 1), (0, 3), (1, 2), (1, 3), (0, 1, 3), (0, 2)])
 def test_sums_of_a_transposed_tensor(dim: tuple[int, ...], keepdim: bool) -> None:

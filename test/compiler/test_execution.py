@@ -56,6 +56,7 @@ def bytecode(text: str) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", [str, str.encode, generic, bytecode, module_of])
 def test_sources(source: Callable[[str], Any]) -> None:
     assert doubled(compile(source(TWICE))) == [2, 4, 6]
@@ -198,6 +199,7 @@ def test_number_of_threads_is_checked(text: str, monkeypatch: pytest.MonkeyPatch
     assert str(error.value) == f"expected RAGGED_NUM_THREADS of at least 1, got '{text}'"
 
 
+@pytest.mark.sampled(2)
 def test_results(compile: Compile) -> None:
     """None, one, or a tuple; a ragged one is a tuple of its own."""
     types = ["f32", X]
@@ -289,13 +291,13 @@ PASSING = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("kind", "operands", "factor"), PASSING)
 def test_checks_that_hold(kind: str, operands: list[Any], factor: int, asserts: Callable[..., Any]) -> None:
     assert asserts(kind, operands, factor)(*_arrays(operands)) is None
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("case", OPS, ids=[c[-1].split(":")[0] for c in OPS])
 def test_ops_check_their_operands(case: Any, compile: Compile) -> None:
     op, types, result, args, message = case

@@ -79,6 +79,7 @@ EMBEDDING = """func.func @f(%ids: tensor<?x?xi64, #ragged.layout<"dr">>, %table:
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_assert_is_a_check(target: str) -> None:
     """It is raised, where MLIR's own lowering would end the process; without checks too."""
@@ -90,6 +91,7 @@ def test_an_assert_is_a_check(target: str) -> None:
             function(x, 3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_assert_of_every_element(target: str) -> None:
     """One in the body of an op is made in front of it."""

@@ -100,7 +100,7 @@ def _op_text(name: str, types: tuple[str, ...], result: str | None, attributes: 
     return f"func.func private @f({block}) {{\n  {'%0 = ' if result else ''}{body}\n  return\n}}"
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.OPERATION_NAME)
 def test_malformed_ops_get_a_diagnostic(op: Any, mlir_context: Any) -> None:
     """No malformed op makes a hook raise or fail in silence."""

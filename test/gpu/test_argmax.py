@@ -24,7 +24,7 @@ def _first(x: rg.RaggedArray, name: str) -> Any:
     return np.array(found).reshape(len(x), *x.values.shape[1:])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("features", "dtype"), [((), "f4"), ((), "i1"), ((3,), "f8")])
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_many_short_and_few_long_components(name: str, features: tuple[int, ...], dtype: str) -> None:

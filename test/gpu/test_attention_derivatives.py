@@ -68,7 +68,7 @@ def test_head_dims(op: str, element: str, dims: tuple[int, int], target: str) ->
     assert_derived(op, element, (2, 2), dims, "causal_end", None, target)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["emulator", GPU])
 def test_one_component_that_is_known(target: str) -> None:
     """The loop over components stays."""
@@ -103,7 +103,7 @@ def test_cotangents_of_scores_that_f16_does_not_hold() -> None:
     np.testing.assert_allclose(found, wanted, atol=3e-3 * np.abs(wanted).max())
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["1.0e-46", "1.0e-100", "-1.0e-46", "0.0"])
 def test_scales_that_are_no_normal_numbers(scale: str) -> None:
     given, _ = arguments("f16", (2, 1), (16, 16), "causal", None)
@@ -127,6 +127,7 @@ def test_what_fits() -> None:
             assert "contract" not in schedules(op, element, dims)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("op", "dim", "results", "kernels"),
     [(OPS[0], 32, 1, 1), (OPS[1], 32, 2, 1), (OPS[1], 128, 2, 2)],  # keys and values apart, where registers are few

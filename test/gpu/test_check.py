@@ -79,7 +79,7 @@ def test_nothing_of_the_package_is_imported() -> None:
         assert "ragged_dialect" not in (ROOT / "benchmarks" / f"{name}.py").read_text()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "name",
     ["segmented_sum", "row_gather", "recurrence"] + [pytest.param(name, marks=pytest.mark.slow) for name in SLOW],
@@ -130,6 +130,7 @@ def test_an_error_is_found(
     assert scripts["gpu_check"].main(given) == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["equal", "zipf", "gaps", "short", "one"])
 @pytest.mark.parametrize("rows", [0, 1, 63, 64, 5000])
 def test_lengths(kind: str, rows: int, scripts: dict[str, Any]) -> None:

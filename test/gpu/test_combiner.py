@@ -91,7 +91,7 @@ PAYLOADS = [
 ]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("text", PAYLOADS)
 def test_nan_among_elements_and_in_the_init(text: str, compile: Compile) -> None:
     program = f"""

@@ -126,7 +126,7 @@ def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
         np.testing.assert_allclose(np.asarray(y).astype(np.float64), expected, rtol=20 * tolerance, atol=tolerance)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_center(lengths: Sequence[int]) -> None:
     """What follows a reduction may follow something that follows it."""
@@ -180,6 +180,7 @@ def recorded_grids(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return grids
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("check", [True, False])
 def test_kernels_behind_closed_gates_do_nothing(check: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is found out, both gates are closed before the next kernel starts."""

@@ -43,7 +43,7 @@ def defined(op: str, a: int, b: int, bits: int) -> bool:
     return True
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("type_", ["i1", "i8", "i32", "i64"])
 @pytest.mark.parametrize("op", BINARY)
 def test_integer_ops(op: str, type_: str) -> None:
@@ -58,7 +58,7 @@ def test_integer_ops(op: str, type_: str) -> None:
                 assert type(got) is (bool if type_ == "i1" else int)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("type_", ["i1", "i8", "i64"])
 @pytest.mark.parametrize("predicate", PREDICATES)
 def test_comparisons(predicate: str, type_: str) -> None:
@@ -74,6 +74,7 @@ CASTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("op", "source", "target"), CASTS)
 def test_casts(op: str, source: str, target: str) -> None:
     host, cpu = both(f"%a: {source}", target, f"%r = arith.{op} %a : {source} to {target}")
@@ -103,7 +104,7 @@ def same(a: float, b: float) -> bool:
     return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("type_", ["f16", "bf16", "f32", "f64"])
 @pytest.mark.parametrize("op", ["addf", "subf", "mulf", "divf", "remf"])
 def test_float_ops(op: str, type_: str) -> None:
@@ -180,6 +181,7 @@ CONVERSIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("op", "source", "target", "given"), CONVERSIONS)
 def test_conversions(op: str, source: str, target: str, given: list[Any]) -> None:
     host, cpu = both(f"%a: {source}", target, f"%r = arith.{op} %a : {source} to {target}")

@@ -75,6 +75,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Any, ...], Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_maps(name: str, target: str) -> None:

@@ -77,7 +77,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("convert", "schedule", "tile"), OPTIONS)
 def test_results_do_not_depend_on_options(
     convert: str, schedule: str, tile: int, monkeypatch: pytest.MonkeyPatch

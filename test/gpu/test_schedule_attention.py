@@ -109,7 +109,7 @@ def test_keys_and_values_in_windows(element: str, target: str) -> None:
     np.testing.assert_allclose(on_host(found.values), wanted.values, atol=2e-3 if element == "f16" else 3e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("element", SHORT)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_values_that_are_no_numbers(value: float, element: str) -> None:

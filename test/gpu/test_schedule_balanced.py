@@ -185,7 +185,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("kind", "dtype", "features"), CASES)
 def test_results(kind: str, dtype: str, features: Any) -> None:
     f = _emulated(_text(kind, dtype, features))
@@ -330,6 +330,7 @@ _UNKNOWN_COMBINER = _SCALARS.replace(
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [_text("sum", "f32", 64), _text("sum", "f16", 64), _WEIGHTED, _SCALARS, _PLACES])
 def test_fits(text: str) -> None:
     assert schedules_of(text)[-1] == "balanced"

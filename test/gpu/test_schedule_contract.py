@@ -175,7 +175,7 @@ def test_small_and_large_numbers_of_f32(left: float, right: float) -> None:
     assert (np.abs(found - wide @ own) <= bound).all()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("product", PRODUCTS, ids=str)
 def test_what_fits(product: Product) -> None:
     copied = product.added and product.grouped  # into the result, by a third op

@@ -129,7 +129,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("dtype", "features"), CASES)
 def test_a_row_per_component(dtype: str, features: Any) -> None:
     text = bias_text(dtype, features)
@@ -173,7 +173,7 @@ def test_from_padded(lengths: Sequence[int]) -> None:
     np.testing.assert_array_equal(np.asarray(y), expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_concat_of_rows(lengths: Sequence[int]) -> None:
     assert schedules_of(_JOINED)[-3:] == ["balanced"] * 3

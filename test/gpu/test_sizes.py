@@ -108,6 +108,7 @@ def test_fewer_results_than_threads(rows: int, columns: int, dim: int) -> None:
     np.testing.assert_array_equal(found, x.sum(dim) + 1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("batch", "features"), [(2, 0), (0, 3), (2, 3)])
 def test_rows_without_features(batch: int, features: int) -> None:
     """No thread divides by the extent of a dim that is empty, where threads are spread over two of them."""

@@ -22,7 +22,7 @@ from ragged_dialect.ptx import backend, emit
 MODULES = dict(all_kernels())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("name", MODULES)
 def test_every_op_translates(name: str, bits: int) -> None:
@@ -100,6 +100,7 @@ def test_long_exponents_keep_their_parity() -> None:
     assert value("%r = math.fpowi %x0, %x1 : f64, i64", [("f64", -1.0), ("i64", 2**53 + 1)], "f64") == -1.0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("x", [0.0, 1e-40, -1.0, math.inf, -math.inf, math.nan])
 def test_classes(x: float) -> None:
     classes = {"isnan": math.isnan(x), "isinf": math.isinf(x), "isfinite": math.isfinite(x),

@@ -144,6 +144,7 @@ def test_sums_that_a_signed_index_does_not_hold(count: int, monkeypatch: pytest.
             function(zeros(rows), lengths)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [0, 64, 65, 500])
 def test_windows(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the host sees that one vector is shorter, nothing reads past its end."""

@@ -16,7 +16,7 @@ def _running(x: rg.RaggedArray) -> np.ndarray:
     return np.concatenate([np.cumsum(part) for part in x])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["f4", "f2", "i4", "f8"])
 def test_running_sums_of_components(dtype: str) -> None:
     rng = np.random.default_rng(0)

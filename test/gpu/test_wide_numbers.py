@@ -99,7 +99,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("target", ["cpu", "emulator", "ptx-emulator"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values(name: str, target: str) -> None:

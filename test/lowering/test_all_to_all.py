@@ -87,7 +87,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("target", "made"), [("cpu", program), ("emulator", program), ("cpu", begun)])
 @pytest.mark.parametrize(("layout", "kind"), CASES)
 def test_blocks_change_places(target: str, made: Callable[[str, str], str], layout: str, kind: str) -> None:
@@ -129,6 +129,7 @@ def test_the_executor_of_ptx_text_is_one_rank() -> None:
         compiled(parts([[[1, 2]], []], "dr|d", "float32", 0))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("target", "made"), [("cpu", program), ("emulator", program), ("cpu", begun)])
 def test_another_number_of_components_than_ranks(target: str, made: Callable[[str, str], str]) -> None:
     compiled = rg.compile(made("dr|d", "f32"), target=target)
@@ -149,6 +150,7 @@ def test_what_a_callback_raises_leaves_the_program(monkeypatch: pytest.MonkeyPat
         compiled(parts([[[1, 2]]], "dr|d", "float32", 0))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["libf.so", "f.py"])
 def test_files_are_programs_of_one_rank(tmp_path: Path, name: str) -> None:
     text, output = program("dr|d", "f32"), tmp_path / name

@@ -57,7 +57,7 @@ def test_few_queries_that_are_no_numbers() -> None:
     np.testing.assert_allclose(o[3:], expected[3:], rtol=1e-5)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "dim", [1, pytest.param(3, marks=pytest.mark.slow), pytest.param(64, marks=pytest.mark.slow), 128]
 )

@@ -45,7 +45,7 @@ def test_keys(op: str, element: str, keys: str) -> None:
     check(op, element, (4, 2), (16, 3), keys)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "dim", [1, pytest.param(3, marks=pytest.mark.slow), pytest.param(64, marks=pytest.mark.slow), 128]
 )
@@ -92,7 +92,7 @@ def test_meaning_of_scores(op: str) -> None:
     assert_near(op, found if len(found) > 1 else found[0], expected, "f32")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("level", levels("SSE2", "no AVX-512"))
 @pytest.mark.parametrize("op", ["attention_vjp_q", "attention_vjp_kv"])
 def test_processors(op: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:

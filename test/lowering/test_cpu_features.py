@@ -140,6 +140,7 @@ def assert_floats(got: Any, wanted: Any, about: str) -> None:
     np.testing.assert_array_equal(got.view(unsigned)[~nan], wanted.view(unsigned)[~nan], err_msg=about)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("level", levels("host", OLDEST))
 def test_conversions_round_once(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(level, monkeypatch)

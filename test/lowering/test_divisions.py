@@ -38,7 +38,7 @@ def quotient(name: str, a: int, b: int, bits: int) -> int:
     return (exact[name] + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED])
 @pytest.mark.parametrize("dtype", ["i8", "i32", "i64"])
 def test_tensors(name: str, dtype: str, compile: Compile) -> None:
@@ -94,7 +94,7 @@ def test_powers(compile: Compile) -> None:
     assert compile(text)(base, exponent).tolist()[1 * 2 :] == [1, -1, 1, 0, 81]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED])
 @pytest.mark.parametrize("type_", ["tensor<?xi32>", "tensor<9xi32>", "tensor<?xi1>"])
 def test_tensors_by_themselves(name: str, type_: str, compile: Compile) -> None:

@@ -169,7 +169,7 @@ def unfused() -> Kernels:
     return Kernels("".join(function(name, "f32") for name in POLYNOMIALS), isa="sse", fused=False)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_f32_polynomials_without_fma(unfused: Kernels, singles: Array, name: str) -> None:
     assert worst_ulps("f32", unfused(f"{name}_f32", singles), reference(name, singles)) <= worst(name)

@@ -32,7 +32,7 @@ def numbers(dtype: str, count: int) -> Any:
     return RNG.integers(-3, 4, count).astype(dtype)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(160)
 @pytest.mark.parametrize("level", levels("host", "no AVX-512"))
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("ids", ["int32", "int64"])

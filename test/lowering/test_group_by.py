@@ -23,7 +23,7 @@ def keys_of(kind: str, count: int, size: int) -> np.ndarray:
     return np.minimum(rng.zipf(1.5, size) - 1, count - 1) if kind == "skewed" else np.full(size, count - 1)
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(120)
 @pytest.mark.parametrize("kind", ["uniform", "skewed", "one"])
 @pytest.mark.parametrize(
     ("count", "size"), [(1, 5), (8, 0), (3, 1), (7, 300), (300, 7), (5, 2000), (3, 70000), (1025, 5), (3000, 4000)]
@@ -38,6 +38,7 @@ def test_the_places_of_every_key(compile: Compile, kind: str, count: int, size: 
     np.testing.assert_array_equal(offsets, vector)
 
 
+@pytest.mark.sampled(2)
 def test_narrow_keys(compile: Compile) -> None:
     places, offsets = compile(TEXT.replace("KIND", "i32"))(np.array([2, 0, 2], np.int32), 3)
     assert (places.tolist(), offsets.tolist()) == ([1, 0, 2], [0, 1, 1, 3])
@@ -51,7 +52,7 @@ def test_keys_out_of_range(compile: Compile, key: int) -> None:
         compile(TEXT.replace("KIND", "i64"))(np.array([0, key]), 3)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_counts_that_do_not_fit(compile: Compile) -> None:
     function = compile(TEXT.replace("KIND", "i64"))
     with pytest.raises(RuntimeCheckError, match=r"^ragged.group_by: level 0: expected at least 0, got -1$"):
@@ -63,7 +64,7 @@ def test_counts_that_do_not_fit(compile: Compile) -> None:
         compile(static)(np.array([0]), 3)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("count", [2**40, 2**62, 2**63 - 1])
 def test_more_counts_than_memory_has(compile: Compile, count: int) -> None:
     with pytest.raises(MemoryError):
@@ -90,6 +91,7 @@ def test_numbers_instead_of_places(compile: Compile, kind: str, count: int, size
     np.testing.assert_array_equal(offsets, vector)
 
 
+@pytest.mark.sampled(2)
 def test_numbers_of_all_keys(compile: Compile) -> None:
     with pytest.raises(RuntimeCheckError, match=r"^ragged.group_by: level 0: expected extent 3, got 2$"):
         compile(NUMBERS.replace("KIND", "i64"))(np.zeros(3, np.int32), 1, np.zeros(2, np.int64))

@@ -92,7 +92,7 @@ def test_equal_to_a_loop(structure: str, name: str, inner: tuple[int, ...]) -> N
     np.testing.assert_allclose(found, loop(name, values, lengths), rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("inner", [(), (3,)], ids=str)
 def test_squares_of_parts_with_means_far_apart(inner: tuple[int, ...], dtype: str) -> None:
@@ -115,7 +115,7 @@ def test_squares_of_what_is_no_number(value: float) -> None:
     np.testing.assert_array_equal(found, [[0.0, np.nan]])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("case", ["drift", "a part of -inf", "all -inf", "inf", "nan", "a part far below"])
 def test_exponentials_of_parts_with_maxima_of_their_own(case: str, dtype: str) -> None:

@@ -52,7 +52,7 @@ def test_as_numpy_has_them(name: str) -> None:
     assert compiled.compilations == 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "int8", "bfloat16"])
 def test_element_types(dtype: str) -> None:
     x = np.random.default_rng(1).integers(-2, 3, (3 * PART + 5, 8))

@@ -156,7 +156,7 @@ SPECIAL: dict[str, Callable[[Any], None]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SPECIAL)
 @pytest.mark.parametrize("target", TARGETS)
 def test_special_values(name: str, target: str) -> None:

@@ -38,7 +38,7 @@ def test_weights_of_each_component(columns: int) -> None:
         np.testing.assert_allclose(found[low:high], x[low:high] @ w[b], atol=1e-5)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("columns", [2, 4, 7, 64, 256])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_few_rows(columns: int, dtype: Any) -> None:
@@ -78,6 +78,7 @@ def test_tiles_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(layer(x, gate, up, down).values, found.values)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("longest", [3, 1000])
 def test_more_tiles_than_parts(longest: int) -> None:
     """A thread has tiles of several components one after the other, and of one that is long."""
@@ -102,7 +103,7 @@ def test_short_floats(dtype: Any) -> None:
         np.testing.assert_allclose(found.values[low:high].astype(np.float64), expected, rtol=eps, atol=1e-4)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("depth", "columns"), [(7, 10), (130, 50), (33, 260), (16, 32), (0, 16), (300, 20)])
 def test_transposed_weights(depth: int, columns: int) -> None:
     """Their rows are an extent that is known when the program runs."""

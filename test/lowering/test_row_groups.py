@@ -183,6 +183,7 @@ def test_many_sequences(first: int) -> None:
         check(seed)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("most", [1, 2])
 def test_sequences_in_loops_of_few_ops(most: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

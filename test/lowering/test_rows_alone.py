@@ -33,7 +33,7 @@ CASES = [(f, dtype, k) for f, dtype in ((gradient, "f4"), (gradient, "f8"), (lay
 CASES += [(mirrored, "f4", k) for k in (8, 9, 24, 48)] + [(layer_norm, "f4", 24)]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("function", "dtype", "features"), CASES)
 def test_any_number_of_rows(function: Callable[[Any], Any], dtype: str, features: int) -> None:
     x = np.random.default_rng(features).standard_normal((ROWS, features)).astype(dtype)

@@ -55,7 +55,7 @@ def assert_alike(found: Any, wanted: Any, element: str) -> None:
         np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
 
 
-@pytest.mark.sampled(384)
+@pytest.mark.sampled(768)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows", ROWS)
@@ -75,7 +75,7 @@ def test_scans(element: str, rows: str, kind: str, options: str, compile: Compil
     assert_alike(found[0] if vectors else found, wanted[0] if vectors else wanted, element)
 
 
-@pytest.mark.sampled(64)
+@pytest.mark.sampled(128)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("lengths", [[0, 300, 0, 128, 129], [1], [], [127, 1, 512, 0], [5, LEAST + 70, 3, LEAST]])
 @pytest.mark.parametrize("features", [(), (5,), (8,)])

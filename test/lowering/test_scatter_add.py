@@ -39,7 +39,7 @@ def expected(terms: np.ndarray, positions: np.ndarray, count: int) -> np.ndarray
     return sums
 
 
-@pytest.mark.sampled(224)
+@pytest.mark.sampled(448)
 @pytest.mark.parametrize("kind", DTYPES)
 @pytest.mark.parametrize("row", [(), (3,), (8,), (2, 5)])
 @pytest.mark.parametrize(("size", "count"), [(0, 0), (0, 3), (5, 1), (300, 7), (70, 3000)])
@@ -55,7 +55,7 @@ def test_sums_at_positions(compile: Compile, kind: str, row: tuple[int, ...], si
         np.testing.assert_allclose(result.astype(float), expected(terms, positions, count).astype(float), 0, bound)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("features", ["", "x8"])
 @pytest.mark.parametrize("position", [-1, 3, 2**40, -(2**63)])
 def test_positions_out_of_range(compile: Compile, features: str, position: int) -> None:

@@ -47,7 +47,7 @@ def segments(lengths: tuple[int, ...]) -> tuple[np.ndarray, list[slice]]:
     return offsets, [slice(low, high) for low, high in pairwise(offsets.tolist())]
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("kind", ["all", "few", "ascending", "descending"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -62,7 +62,7 @@ def test_keys(compile: Compile, lengths: tuple[int, ...], dtype: str, kind: str)
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.sampled(96)
+@pytest.mark.sampled(192)
 @pytest.mark.parametrize("kind", ["all", "few", "descending"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -86,7 +86,7 @@ LONG = ((3000, 0, 33, 1), (700,) * 30, (63, 64, 65, 513, 600), (1,) * 20)
 """Components of several blocks, around one, and short ones."""
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(264)
 @pytest.mark.parametrize("kind", ["apart", "all", "few", "ascending", "descending"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("lengths", LONG)
@@ -106,7 +106,7 @@ def test_the_first_few(compile: Compile, limit: int, lengths: tuple[int, ...], d
     np.testing.assert_array_equal(run(keyed, "f", [keys, offsets])[0][parts[0]][:limit], got[parts[0]][:limit])
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("limit", [1, 8, 100])
@@ -124,7 +124,7 @@ def test_the_first_few_on_processors(level: str, dtype: str, limit: int, monkeyp
             np.testing.assert_array_equal(found[part][:limit] - part.start, order)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_what_does_not_fit(compile: Compile) -> None:
     keys = np.arange(5)
     for offsets in ([0, 3], [1, 5], [0, 4, 3, 5], [0, 9, 5]):

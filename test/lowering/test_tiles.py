@@ -20,7 +20,7 @@ func.func @f(%x: tensor<?x?xf32, #dr>, %e: tensor<3x2xf32>) -> tensor<3x2xf32> {
 }"""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("fact", "lengths"), [(12, [24, 0, 12]), (6, [6, 18]), (6, []), (2, [4, 10, 2]), (1, [5, 0, 7])]
 )

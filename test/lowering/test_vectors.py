@@ -58,7 +58,7 @@ def levels_apart(f: Any, level: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.sampled(114)
+@pytest.mark.sampled(228)
 def test_folds(level: str, dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     x = values(width, dtype)
     f = levels_apart(folds, level, monkeypatch)
@@ -79,7 +79,7 @@ def scans(x: Any) -> list[Any]:
 
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int16", "bool"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_scans(level: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scans of numbers, in registers, from one register to the next, and of what a mask leaves out."""
     x = values(None, dtype)
@@ -131,7 +131,7 @@ def test_products_are_in_order() -> None:
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bool"])
 @pytest.mark.parametrize("width", [None, 3])
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 def test_slices_in_steps(level: str, dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read from the end on, in steps, and beside what is read in order."""
     x = values(width, dtype)
@@ -167,7 +167,7 @@ def test_rows(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 7, 8, 12, 20])
-@pytest.mark.sampled(44)
+@pytest.mark.sampled(132)
 def test_few_features(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is written of rows that are folded, several of them in a vector."""
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
@@ -202,7 +202,7 @@ def test_rows_do_not_depend_on_how_many_there_are(
             assert got.values[0].tobytes() == want[row].tobytes()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", [4, 8, 12])
 def test_functions_of_elements_next_to_rows(width: int) -> None:
     """Sizes, signs and roots have flags as sums have."""

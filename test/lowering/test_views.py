@@ -217,7 +217,7 @@ func.func @f(%x: tensor<?x?x?x?xi32, #ragged.layout<"drdr">>, %low: index)
 """
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("extent", [0, 2])
 @pytest.mark.parametrize("lengths", [[1], [3, 1], [1, 2, 5], []], ids=str)
 def test_rows_of_windows_without_lists(lengths: list[int], extent: int, compile: Compile) -> None:

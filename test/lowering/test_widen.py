@@ -106,6 +106,7 @@ def test_only_combined_outs_are_widened(kind: str) -> None:
     assert count(module, "arith.truncf") == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_a_sum_used_twice_stays_short(kind: str, compile: Compile) -> None:
     text = program(kind).replace("%q = arith.addf %d, %d", "%q = arith.addf %s, %d")

@@ -25,7 +25,7 @@ FORMULAS: dict[str, tuple[Callable[[object], object], Callable[[float], float]]]
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize(("dtype", "limit"), [("float64", 1e-15), ("float32", 1e-6), ("float16", 2e-3)])
 def test_the_values_are_those_of_the_formula(name: str, dtype: str, limit: float) -> None:
@@ -39,7 +39,7 @@ def test_the_values_are_those_of_the_formula(name: str, dtype: str, limit: float
     assert np.isnan(ours(np.array([np.nan])))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 def test_numbers_far_from_zero_have_a_value_and_a_gradient(name: str, dtype: str) -> None:

@@ -132,7 +132,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", CASES)
 def test_gradients(name: str) -> None:
     """Against differences of the function, by every input."""

@@ -116,7 +116,7 @@ def test_siblings_share_a_nest() -> None:
     assert compute_ops(fused(text, siblings=False)) == ["linalg.reduce", "linalg.generic"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_sums_of_short_floats_share_a_nest(kind: str, compile: Compile) -> None:
     """Each keeps its own f32 accumulator: 2048 + 1 + 1 and 256 + 1 + 1 lose their ones otherwise."""

@@ -49,7 +49,7 @@ def grouped(term: Term, *, values: bool) -> Callable[..., Any]:
     return program
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", [*COMPUTED, *STORED])
 @pytest.mark.parametrize("features", [8, 13])
 def test_terms_of_lists(name: str, features: int) -> None:
@@ -105,6 +105,7 @@ def test_places_that_are_met_twice_are_read() -> None:
     assert text.index("math.exp") < text.index("tensor.extract %")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_gradients_of_messages(target: str) -> None:
     """Those of a graph's nodes, as sums over the edges that go to them."""

@@ -286,7 +286,7 @@ def compiled(compile: Compile) -> Compile:
     return functools.cache(compile)
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize(("text", "args", "message"), CASES, ids=[case[2] for case in CASES])
 def test_compiled_programs_refuse_it_too(text: str, args: tuple[Any, ...], message: str, compiled: Compile) -> None:
     with pytest.raises(RuntimeCheckError) as error:
@@ -358,7 +358,7 @@ EXPRESSIONS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_indices_are_refused_as_the_interpreter_refuses_them(expression: str, count: int) -> None:
@@ -421,7 +421,7 @@ def test_windows_on_windows_are_valid(windows_on_windows: Any) -> None:
     windows_on_windows(NESTED)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_valid_arguments_are_accepted(layout: str) -> None:
     for seed in range(5):

@@ -181,6 +181,7 @@ MALFORMED = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("text", "column", "message"), MALFORMED)
 def test_malformed(made: Any, text: str, column: int, message: str) -> None:
     with pytest.raises(PassError) as caught:

@@ -75,6 +75,7 @@ def test_names_in_c() -> None:
     assert not any(in_c_library(c_name(name) + suffix) for name in NAMES for suffix in SUFFIXES)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(NO_CC is not None, reason=NO_CC or "")
 @pytest.mark.parametrize("name", ["double", '*/ "\\', "take"])
 def test_libraries(name: str, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_verify(program: str, mlir_context: Any) -> None:
     from ragged_dialect.verify import verify_ragged

@@ -76,14 +76,14 @@ def expected_texts() -> str:
     return "\n".join(re.sub(r"\\([^\w\s])", r"\1", text) for text in texts)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
 def test_every_text_of_the_core_is_tested_whole(path: Path) -> None:
     missing = [f"{e.place}: {e.pattern}" for e in raised(path) if not re.search(e.pattern, expected_texts())]
     assert not missing, "\n".join(missing)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_text_is_tested(path: Path) -> None:
     known = [e for e in raised(path) if not any(text in "".join(e.parts) for text in UNREACHED)]

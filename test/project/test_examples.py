@@ -56,6 +56,7 @@ def test_attention_pooling_fails_on_errors(
     assert "expected an error of at most 0.0, got " in capsys.readouterr().out
 
 
+@pytest.mark.sampled(2)
 def test_attention_pooling_against_the_reference(pooling: ModuleType, compile: Compile) -> None:
     """Also documents without words, which the example has none of."""
     rng = np.random.default_rng(3)
@@ -158,7 +159,7 @@ def test_mixture_of_experts(capsys: pytest.CaptureFixture[str]) -> None:
         np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["emulator", "ptx-emulator"])
 def test_mixture_of_experts_on_a_gpu(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Routing decisions stay on the device."""

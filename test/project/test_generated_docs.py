@@ -32,7 +32,7 @@ def test_public_names_are_documented_as_they_are() -> None:
 
 
 def test_parity_is_documented_as_it_is() -> None:
-    """Runs the check of every row."""
+    """What the rows say is checked by `test_parity.py`."""
     command = [sys.executable, "docs/generate_parity.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

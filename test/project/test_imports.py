@@ -66,7 +66,7 @@ def level(module: str) -> int:
     return 0 if parts[1] in PLAIN else LEVELS.get(parts[1], 1)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_imports_go_one_way(module: str) -> None:
     upward = sorted(m for m in imports(module) if m != "ragged_dialect" and level(m) > level(module))
@@ -202,6 +202,7 @@ def test_arrays_import_no_lowering(module: str) -> None:
     assert not [m for m in imports(module) if level(m) == LEVELS["lowering"]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("module", ARRAYS)
 def test_imports_in_functions_of_arrays_have_a_reason(module: str) -> None:
     text = MODULES[module].read_text()

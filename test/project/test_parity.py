@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
-from support.parity import Table, failures, tables
+from support.parity import Check, Table, checks, failures, tables
 
 
 def _table() -> Table:
@@ -45,6 +45,15 @@ def test_a_name_stands_once() -> None:
 def test_a_difference_has_a_reason() -> None:
     with pytest.raises(ValueError, match="expected a reason for a of peer, got none"):
         _table().differs("a", why="")(_holds)
+
+
+ROWS = {f"{table.document}-{row.name}": check for table in tables() for check, row in checks(table).items()}
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("check", ROWS.values(), ids=ROWS)
+def test_what_rows_say(check: Check) -> None:
+    check()
 
 
 @pytest.mark.parametrize("table", tables(), ids=lambda table: table.module)

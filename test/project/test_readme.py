@@ -89,7 +89,7 @@ def test_a_page_shows_what_comes_out(name: str) -> None:
     assert not doctest.DocTestRunner().run(page).failed
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", [n for n in dir(rg) if ">>>" in (getattr(rg, n).__doc__ or "")])
 def test_docstrings_show_what_comes_out(name: str) -> None:
     text = inspect.cleandoc(getattr(rg, name).__doc__)

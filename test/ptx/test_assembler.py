@@ -80,13 +80,14 @@ def refusal(name: str, arch: str, tmp_path: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.ptx
 @pytest.mark.parametrize("name", MODULES)
 def test_every_op_assembles(name: str, tmp_path: Path) -> None:
     assert refusal(name, "sm_80", tmp_path) == ""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.ptx
 @pytest.mark.parametrize(
     ("name", "arch"),
@@ -103,7 +104,7 @@ def test_every_op_assembles_everywhere(arch: str, tmp_path: Path) -> None:
     assert {name: refusal(name, arch, tmp_path) for name in MODULES} == dict.fromkeys(MODULES, "")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.ptx
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100", "sm_120"])
 def test_report(arch: str) -> None:

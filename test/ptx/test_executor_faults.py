@@ -61,7 +61,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str) -> None:
     name, pattern, replacement, expected = FAULTS[fault]
@@ -76,6 +76,7 @@ def test_a_fault_is_found(fault: str) -> None:
     assert re.search(expected, got), got
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [SUM, CENTER])
 @pytest.mark.parametrize("strict", [True, False])
 def test_without_a_fault_nothing_is_found(name: str, strict: bool) -> None:

@@ -161,7 +161,7 @@ for source, target in itertools.product(("s16", "u16", "s32", "u32", "s64", "u64
         INTEGERS.append((f"cvt.{target}.{source} %d, %a", source, target, lambda a: a))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("text", "sources", "target", "reference"), INTEGERS, ids=[row[0] for row in INTEGERS])
 def test_integers(text: str, sources: str, target: str, reference: Reference) -> None:
     rng, kinds = np.random.default_rng(0), sources.split()

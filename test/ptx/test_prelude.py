@@ -178,7 +178,7 @@ def worst(name: str, step: int) -> tuple[float, float]:
     return float(errors[at]), float(x[at])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_error_bound(name: str) -> None:
     error, at = worst(name, 200_003 if name == "erff" else 2503)

@@ -91,11 +91,12 @@ def test_every_schedule_has_a_program() -> None:
 class TestEveryKernel:
     """What holds for the kernels of every program."""
 
-    @pytest.mark.sampled(8)
+    @pytest.mark.sampled(24)
     def test_schedule(self, name: str, dtype: str, arch: str) -> None:
         assert PROGRAMS[name].schedule in lowered(name, dtype).schedules.values()
         assert assembled(name, dtype, arch).keys() == lowered(name, dtype).schedules.keys()
 
+    @pytest.mark.sampled(5)
     def test_no_calls_no_fences_no_warnings(self, name: str, dtype: str, arch: str) -> None:
         kinds = lowered(name, dtype).schedules
         for kernel, report in assembled(name, dtype, arch).items():
@@ -104,7 +105,7 @@ class TestEveryKernel:
             assert report.sass.calls <= DIVISIONS.get(kinds[kernel], 0), kernel
             assert report.sass.fences == 0, kernel
 
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(6)
     def test_registers(self, name: str, dtype: str, arch: str) -> None:
         kinds = lowered(name, dtype).schedules
         for kernel, report in assembled(name, dtype, arch).items():

@@ -99,7 +99,7 @@ def test_scalars(case: Case, op: str, level: int, expected: int) -> None:
     assert result_of(case, f"ragged.{op} {{level = {level}}}", "index") == expected
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_assemble_gives_the_parts_back(layout: str) -> None:
     """The parts of a tensor assemble to the tensor, whatever the layout."""

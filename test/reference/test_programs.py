@@ -45,7 +45,7 @@ def test_results_are_valid_and_the_ones_generated(program: Program) -> None:
     assert_same(shape, result, program.result.to_parts())
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_programs_over_every_layout(layout: str) -> None:
     """Longer programs; checks on and off give the same bits; arguments stay as they are."""

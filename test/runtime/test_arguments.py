@@ -251,6 +251,7 @@ func.func @f(%v: tensor<?x2xf32>, %o: tensor<?xi64>, %i: index) -> (tensor<?x2xf
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("index", [1, 2])
 def test_arguments_are_never_written(index: int, compile: Compile) -> None:
     """When the program succeeds and when a check fails, though the program writes to an argument."""

@@ -128,6 +128,7 @@ def test_folders(monkeypatch: pytest.MonkeyPatch) -> None:
         doubled()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-1], lambda b: b[:70] + b"?" + b[71:], lambda b: b"", lambda b: b"?" * 9]
 )

@@ -137,7 +137,7 @@ def test_what_is_planted_would_run(planted: list[float]) -> None:
     assert doubled() == planted
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("what", "change", "reason"), CHANGES)
 def test_what_another_user_can_write_does_not_run(
     entry: Path, planted: list[float], what: str, change: Callable[[Path], None], reason: str
@@ -156,6 +156,7 @@ def test_an_entry_that_is_a_link(entry: Path, planted: list[float]) -> None:
     assert doubled() == [2, 4, 6] != planted
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b[:90] + b"?" + b[91:], lambda b: b""])
 def test_damaged_entries_are_made_anew(entry: Path, lowered: list[str], damage: Any) -> None:
     whole = entry.read_bytes()
@@ -165,7 +166,7 @@ def test_damaged_entries_are_made_anew(entry: Path, lowered: list[str], damage: 
     assert len(entry.read_bytes()) == len(whole)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("content", [*FOREIGN, b'{"format": "ragged-dialect CPU program"}'])
 def test_whole_entries_of_something_else(entry: Path, content: bytes) -> None:
     cache.store(entry.name, content)
@@ -241,6 +242,7 @@ def test_operations_are_not_traced_again(place: Path, x: Any, monkeypatch: pytes
             _ = x + rg.from_offsets(x.values, [0, 2, 2, 6])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("content", [*FOREIGN, pickle.dumps((1, 2)), pickle.dumps((1, 2, b"{}"))])
 def test_operations_of_something_else(place: Path, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     forgotten(monkeypatch)

@@ -70,6 +70,7 @@ def twice() -> list[float]:
     return compile(TWICE, target="emulator")(GOOD)[0].tolist()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("what", "change", "reason"), CHANGES)
 def test_what_another_user_can_write_does_not_run(
     entry: Path, planted: Path, what: str, change: Callable[[Path], None], reason: str
@@ -150,6 +151,7 @@ def test_entries_that_are_no_files(entry: Path, make: Callable[[Path], None]) ->
     assert make is folder or entry.is_file()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("content", FOREIGN)
 def test_whole_entries_of_something_else(entry: Path, content: bytes) -> None:
     cache.store(entry.name, content)

@@ -92,16 +92,21 @@ def tables() -> list[Table]:
     return [import_module(f"support.{name}").TABLE for name in names]
 
 
+def checks(table: Table) -> dict[Check, Row]:
+    """Every check once, with the first row that it stands for."""
+    found: dict[Check, Row] = {}
+    for row in table.rows:
+        if row.check is not None:
+            found.setdefault(row.check, row)
+    return found
+
+
 def failures(table: Table) -> list[str]:
     """Rows whose check does not hold, with what it raised; a check of several rows runs once."""
     found: list[str] = []
-    done: set[Check] = set()
-    for row in table.rows:
-        if row.check is None or row.check in done:
-            continue
-        done.add(row.check)
+    for check, row in checks(table).items():
         try:
-            row.check()
+            check()
         except Exception as error:  # whatever a check raises is a finding about its row
             found.append(f"{table.document} {row.name}: {type(error).__name__}: {error}")
     return found

@@ -38,6 +38,7 @@ CRASHES = {
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("body", CRASHES)
 def test_crashes_are_errors(body: str, folder: Path) -> None:
     (folder / "wrong.py").write_text(PASS.replace("BODY", body))

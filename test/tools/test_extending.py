@@ -29,7 +29,7 @@ WAYS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("flags", WAYS, ids=" ".join)
 def test_the_plug_in_that_is_shown(flags: tuple[str, ...], folder: Path) -> None:
     assert SHOWN is not None

@@ -119,7 +119,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.skipif(NO_CC is not None, reason=NO_CC or "")
 @pytest.mark.parametrize("name", NAMES)
 def test_names_of_libraries(name: str, folder: Path) -> None:

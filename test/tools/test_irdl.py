@@ -36,7 +36,7 @@ def _stock(irdl: Path, file: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_a_stock_tool_parses_our_files(file: Path, irdl: Path, tmp_path: Path) -> None:
     generic = tmp_path / "generic.mlir"
@@ -76,7 +76,7 @@ WRONG = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("definitions", WRONG)
 def test_definitions_that_cannot_be_loaded(definitions: str, tmp_path: Path) -> None:
     """In a child process, which they would end."""

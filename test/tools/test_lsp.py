@@ -65,6 +65,7 @@ DIAGNOSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("line", "message", "marked"), DIAGNOSED)
 def test_diagnostics_have_ranges(editor: Editor, line: str, message: str, marked: str | None) -> None:
     first, *_ = editor.open(CLOSED.replace("  return", f"  {line}\n  return"))
@@ -255,6 +256,7 @@ LONG_LINES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", LONG_LINES, ids=lambda text: text[:12])
 def test_long_lines_take_time_by_their_length(text: str) -> None:
     start = time.process_time()

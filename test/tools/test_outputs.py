@@ -72,7 +72,7 @@ def test_what_passes_read_is_not_written(
     assert path.read_text() == before
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("flag", ["--mlir-generate-reproducer", "--reproducer", "--dump-pipeline-file"])
 @pytest.mark.parametrize("path", ["in.mlir", "/dev/stdin", "out.mlir", "plug.py", "words", "lib/one.mlir"])
 def test_what_is_open_or_imported_is_not_written(path: str, flag: str, folder: Path) -> None:

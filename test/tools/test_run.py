@@ -158,7 +158,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("entry", "inputs", "message"), REFUSED)
 def test_refused(folder: Folder, entry: str, inputs: list[str], message: str) -> None:
     (folder.path / "bad.npy").write_text("no array")

@@ -181,7 +181,7 @@ USED = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("what", USED)
 def test_a_pass_that_uses_what_it_is_given_wrongly(folder: Path, what: str) -> None:
     (folder / "in.mlir").write_text("func.func @f(%x: f32) -> f32 {\n %0 = arith.negf %x : f32\n return %0 : f32 }")
@@ -192,6 +192,7 @@ def test_a_pass_that_uses_what_it_is_given_wrongly(folder: Path, what: str) -> N
     assert "Traceback" not in found.stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("what", ["op.parent.erase()", "op.parent.detach_from_parent()", "op.detach_from_parent()"])
 def test_what_is_around_an_op_stays(folder: Path, what: str) -> None:
     (folder / "in.mlir").write_text("module { module { func.func @f() { return } } }")
@@ -219,7 +220,7 @@ def test_classes_of_passes_that_say_something_else(
     assert text in capfd.readouterr().err
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("what", ERASED)
 @pytest.mark.parametrize("flags", ["", "--mlir-print-ir-after-all", "--mlir-timing", "--mlir-pass-statistics"])
 def test_a_pass_that_erases_what_is_needed(folder: Path, what: str, flags: str) -> None:
@@ -249,6 +250,7 @@ def register(): registry.register("wrong-c", lambda: Wrong)
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("what", "text"),
     [
@@ -300,7 +302,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", RIGHT)
 def test_what_is_right_is_taken(what: str, folder: Path) -> None:
     program = "func.func @f(%x: f32) {\n %0 = arith.negf %x : f32\n return }"

@@ -113,6 +113,7 @@ def test_scans_are_mapped() -> None:
 ROWS = 'tensor<?x?x4xf32, #ragged.layout<"dr|d">>'
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_a_softmax_is_mapped(target: str) -> None:
     """The loops that it becomes have its settings, and those of what follows theirs."""

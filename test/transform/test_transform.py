@@ -128,7 +128,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("flag", [UP, OWN])
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str, flag: str, tmp_path: Path) -> None:
@@ -146,6 +146,7 @@ SCOPES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scope", SCOPES)
 def test_alternatives_do_not_replace_the_root(scope: str, tmp_path: Path) -> None:
     """It is in no block, and MLIR ends the process."""

@@ -79,6 +79,7 @@ WAYS: dict[str, tuple[Callable[..., rg.RaggedArray], Callable[[], tuple[Any, ...
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_vectors_that_came_in_are_not_looked_at_again(way: str) -> None:
     make, given = WAYS[way]

@@ -11,7 +11,7 @@ import pytest
 import ragged_dialect as rg
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 @pytest.mark.parametrize("lengths", [[3, 0, 5, 40], [0, 0], [], [3000, 1]], ids=lambda lengths: str(len(lengths)))
 def test_beside_numpy(lengths: list[int], dtype: str) -> None:

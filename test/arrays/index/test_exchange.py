@@ -14,6 +14,7 @@ LENGTHS = np.array([[30, 0, 40, 30], [25, 35, 25, 15]])
 """Tokens of each of two ranks for four experts: section 6.4 of the seed."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("owned", [(2, 2), (3, 1), (0, 4)])
 def test_tokens_of_two_ranks_become_those_of_four_experts(owned: tuple[int, ...]) -> None:
     """[rank, expert, token] to [expert, token], two experts on a rank or another number."""
@@ -80,7 +81,7 @@ def layer(
 CASES = [((8,), 1), ((5, 3), 1), ((3, 0, 5), 1), ((2, 2, 2, 2), 1), ((8,), 3), ((5, 3), 2), ((3, 0, 5), 4)]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.slow
 @pytest.mark.parametrize(("owned", "chunks"), CASES)
 def test_experts_on_ranks_make_what_one_process_makes(owned: tuple[int, ...], chunks: int) -> None:
     x, *all_ = weights()

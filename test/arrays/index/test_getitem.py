@@ -30,6 +30,7 @@ def test_slice_of_the_components(piece: slice) -> None:
     assert_components(x[:, piece], [c[piece] for c in components(x)])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("piece", SLICES)
 def test_slice_of_features(piece: slice) -> None:
     x = array(LENGTHS)
@@ -90,7 +91,7 @@ def test_ragged_indices_pick_from_every_component() -> None:
     assert_components(rg.gather(x, index), expected)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("lengths", NESTED)
 @pytest.mark.parametrize("piece", [S(1, None), S(None, None, -1), S(None, 1), S(-1, None)])
 def test_two_levels(lengths: Any, piece: slice) -> None:
@@ -200,7 +201,7 @@ NUMBERS_BESIDE: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("function", "index"), NUMBERS_BESIDE)
 def test_components_are_chosen_before_numbers_of_a_program_are_taken(function: Any, index: Any) -> None:
     """Others may be too short."""

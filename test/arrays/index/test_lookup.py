@@ -110,6 +110,7 @@ def test_gradients_of_what_depends_on_the_rows() -> None:
     np.testing.assert_allclose(second, wanted, 1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_long_lookups(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Longer than a chunk of rows, which another thread may have."""
@@ -133,7 +134,7 @@ LOOKUPS: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("target", ["cpu", "ptx-emulator"])
 @pytest.mark.parametrize("name", LOOKUPS)
 def test_no_bits_of_an_index_are_dropped_before_it_is_checked(name: str, target: str) -> None:

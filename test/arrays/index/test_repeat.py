@@ -48,6 +48,7 @@ def test_windows_and_nothing() -> None:
     assert rg.repeat(x[:0], 3, axis=1).tolist() == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_in_programs_with_gradients(target: str) -> None:
     values, lengths = np.arange(1.0, 7.0, dtype=np.float32), np.array([3, 0, 1, 2])
@@ -84,7 +85,7 @@ def test_errors(repeats: Any, axis: int, error: type[Exception], text: str) -> N
     assert text in str(found.value)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("counts", [2**62, 2**63 - 1, "each"], ids=str)
 def test_more_rows_than_offsets_hold(counts: Any, target: str) -> None:

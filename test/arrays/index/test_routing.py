@@ -35,7 +35,7 @@ def test_there_and_back(shape: tuple[int, ...]) -> None:
 LISTS = np.array([3, 0, 25, 1, 11])
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(160)
 @pytest.mark.parametrize("structure", ["rows", "lists", "lists of lists", "turned"])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32", "bool"])
 @pytest.mark.parametrize("features", [(), (2,), (8,), (3, 4)])

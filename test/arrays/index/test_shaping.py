@@ -227,7 +227,7 @@ def test_concat_of_two_levels_and_dtypes() -> None:
     assert rg.concat([array((1, 2), dtype=np.int32), array((1, 2), dtype=np.float32)]).dtype == np.float64
 
 
-@pytest.mark.sampled(45)
+@pytest.mark.sampled(90)
 @pytest.mark.parametrize("dtypes", list(product(["?", "i2", "f2", "f4", "f8"], repeat=3)), ids=" ".join)
 def test_concat_has_the_dtype_of_all(dtypes: tuple[str, ...]) -> None:
     """Whatever their order: no later one takes back what an earlier one asks for."""
@@ -302,7 +302,7 @@ def test_stack_and_chunk() -> None:
     assert rg.chunk(y, 3)[2].offsets.tolist() == [0, 7, 15]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("count", [1, 2, 3, 16, 17])
 def test_stacked_next_to_each_other(count: int) -> None:
     x = array(LENGTHS)
@@ -315,7 +315,7 @@ def test_stacked_next_to_each_other(count: int) -> None:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lengths", STRUCTURES)
 def test_padded(lengths: tuple[int, ...]) -> None:
     x = array(lengths)

@@ -30,7 +30,7 @@ def test_cumsum(axis: int, dtype: str) -> None:
     assert_components(got, expected)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or"])
 @pytest.mark.parametrize("dtype", ["f4", "i2", "?"])
 def test_accumulate(name: str, dtype: str) -> None:
@@ -302,7 +302,7 @@ def test_functions_are_there_before_anything_is_used() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8"])
 @pytest.mark.parametrize("decimals", [0, 1, -1, -2])
 def test_rounding_is_numpys(dtype: str, decimals: int) -> None:

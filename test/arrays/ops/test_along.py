@@ -20,7 +20,7 @@ def places(lengths: tuple[int, ...], count: int, extent: int) -> rg.RaggedArray:
     return rg.from_lengths(values, np.array(lengths, np.int64))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lengths", STRUCTURES)
 @pytest.mark.parametrize("count", [1, 3])
 def test_along_features(lengths: tuple[int, ...], count: int) -> None:

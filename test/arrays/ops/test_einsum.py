@@ -71,7 +71,7 @@ def assert_sums(subscripts: str, *operands: Any) -> None:
         np.testing.assert_allclose([got[k] for k in got], [expected.get(k, 0) for k in got], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("subscripts", "operands"),
     [
@@ -87,7 +87,7 @@ def test_an_array_twice(subscripts: str, operands: tuple[Any, ...]) -> None:
     assert_sums(subscripts, *operands)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     ("subscripts", "operands"),
     [
@@ -106,7 +106,7 @@ def test_levels_above_a_ragged_one_are_taken_from_where_it_is(subscripts: str, o
     assert_sums(subscripts, *operands)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("subscripts", "operands"),
     [
@@ -123,7 +123,7 @@ def test_products_of_lists(subscripts: str, operands: tuple[Any, ...]) -> None:
     assert_sums(subscripts, *operands)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("subscripts", ["czb,czb->cz", "czb,czb->czb", "czb,czb->c", "czb,czb->"])
 @pytest.mark.parametrize("operands", [(DRR, FULL), (FULL, DRR)], ids=["first", "last"])
 def test_a_dim_of_a_batch_along_a_ragged_one(subscripts: str, operands: tuple[Any, ...]) -> None:

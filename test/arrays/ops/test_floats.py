@@ -30,7 +30,7 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("dtype", [np.dtype(np.float16), BFLOAT], ids=str)
 def test_a_number_beside_a_short_float_is_weak(name: str, dtype: Any) -> None:
@@ -45,7 +45,7 @@ def test_arrays_beside_bfloat16_are_not_weak() -> None:
     assert (x + rg.from_lengths(np.arange(3.0), [3])).dtype == np.float64
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_attention_keeps_the_dtype(dtype: Any) -> None:
     x = rg.from_lengths(np.linspace(-1, 1, 32).reshape(4, 8).astype(dtype), [3, 1])
@@ -84,7 +84,7 @@ def test_divisions_of_special_values(dtype: Any, target: str) -> None:
             np.testing.assert_array_equal(values.view(bits)[~nan], other.view(bits)[~nan], err_msg=name)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_the_first_of_equal_values_is_found(dtype: Any, target: str) -> None:

@@ -68,7 +68,7 @@ CASES: list[tuple[str, tuple[int, ...]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("layout", "axis"), CASES)
 def test_sum(layout: str, axis: tuple[int, ...]) -> None:
     for seed in SEEDS:
@@ -115,7 +115,7 @@ def test_softmax_and_norms(layout: str, axis: tuple[int, ...]) -> None:
         assert_mapped(rg.rms_norm(x, axis=axis), x, dims, lambda v: v / np.sqrt((v * v).mean() + 1e-5))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("layout", "axis"), [("dr|d", 0), ("drr", 0), ("drr", 1), ("drrr", 2)])
 def test_cumsum(layout: str, axis: int) -> None:
     for seed in SEEDS:

@@ -16,7 +16,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_each_component(dtype: Any, target: str) -> None:

@@ -43,7 +43,7 @@ def parts(*arrays: rg.RaggedArray) -> list[tuple[np.ndarray, ...]]:
     return list(zip(*(list(array) for array in arrays), strict=True))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("program", "expected"), [p[1:] for p in PROGRAMS], ids=[p[0] for p in PROGRAMS])
 def test_pairs(program: Callable[..., Any], expected: Callable[..., Any]) -> None:
     for run in (program, rg.jit(program)):

@@ -37,7 +37,7 @@ def expected(x: Any, a: Any, start: Any, reverse: bool) -> list[Any]:
     return [loop(*one, reverse) for one in zip(components(x), components(a), start, strict=True)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 17)])
 def test_recurrences(shape: tuple[int, ...], reverse: bool) -> None:
@@ -50,6 +50,7 @@ def test_recurrences(shape: tuple[int, ...], reverse: bool) -> None:
     assert_components(rg.linear_recurrence(x, 0.5, reverse=reverse), expected(x, half, none, reverse))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_on_a_gpu(reverse: bool) -> None:
     x, a, start = given()

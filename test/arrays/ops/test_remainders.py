@@ -44,6 +44,7 @@ def check(dtype: str) -> None:
                 np.testing.assert_array_equal(np.signbit(found)[signed], np.signbit(expected)[signed], err_msg=name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_as_numpy_has_them(dtype: str) -> None:
     check(dtype)

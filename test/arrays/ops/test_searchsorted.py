@@ -14,7 +14,7 @@ LENGTHS = (3, 0, 17, 1)
 SIDES = ("left", "right")
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 64, 1000])
 @pytest.mark.parametrize("dtype", ["?", "i1", "i4", "i8", "f2", "f4", "f8"])
 @pytest.mark.parametrize("side", SIDES)
@@ -74,6 +74,7 @@ def test_members() -> None:
     np.testing.assert_array_equal(traced.values, np.isin(np.asarray(x.values), [9, 3, 1]))
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 @pytest.mark.parametrize("dtype", ["float32", "int64"])

@@ -122,7 +122,7 @@ def test_on_a_gpu(name: str, reverse: bool) -> None:
     assert_scans(function, init, elements(4, lengths=lengths), reverse, target="emulator")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("lengths", [(), (0,), (0, 0, 0), (1, 1), (7,), (2, 0, 0, 9)])
 def test_few_components(lengths: tuple[int, ...]) -> None:
     x, count = elements(4, lengths=lengths), len(lengths)
@@ -167,7 +167,7 @@ def test_windows_in_other_functions() -> None:
     np.testing.assert_allclose(rg.jit(last)(x), wanted)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", [(3, 5), (0, 5), (3, 0), (1, 1)])
 def test_dense_elements(shape: tuple[int, int]) -> None:
     x, start = rows(*shape, 4), rows(shape[0], 6)
@@ -198,7 +198,7 @@ def products(x: Any, init: Any, wx: Any, wh: Any) -> Any:
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("function", [loss, ends_only, products])
+@pytest.mark.parametrize("function", [loss, ends_only, pytest.param(products, marks=pytest.mark.slow)])
 def test_gradients(function: Any) -> None:
     arrays: list[Any] = [elements(4, lengths=(3, 0, 5, 1, 4, 5)), rows(6, 6), WX, WH]
     found, rng = rg.grad(function, argnums=(0, 1, 2, 3))(*arrays), np.random.default_rng(5)

@@ -76,7 +76,7 @@ def test_many_of_a_row(dtype: str) -> None:
         np.testing.assert_array_equal(gradient.sum(1), [17.0] * 6)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("k", [1, 5, 40, 1025])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
 @pytest.mark.parametrize("order", ["random", "falling", "rising", "equal"])

@@ -30,7 +30,7 @@ def values(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, np.dtype[Any]]:
     return (rng.random(12) < 0.5) if dtype.kind == "b" else rng.integers(-6, 7, 12).astype(dtype)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", sorted(UFUNCS))
 def test_ufunc(name: str) -> None:
     ufunc = getattr(np, name)
@@ -46,7 +46,7 @@ def test_ufunc(name: str) -> None:
         np.testing.assert_allclose(a.values.astype(np.float64), b.astype(np.float64), 2e-6, 1e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["f2", "f8", "i1", "i8", "?"])
 @pytest.mark.parametrize("name", ["add", "divide", "floor_divide", "remainder", "exp", "less"])
 def test_dtypes(name: str, dtype: str) -> None:
@@ -84,7 +84,7 @@ def test_operator(operator: Callable[[Any, Any], Any]) -> None:
     np.testing.assert_allclose(got.values, expected, 1e-5)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", [(), (4,), (1,), (4, 1, 4), (1, 1, 4), (4, 1, 1), (4, 7, 4), (4, 5, 1)])
 def test_broadcast_of_dense_arrays(shape: tuple[int, ...]) -> None:
     """Scalars, features, one row per component, and padded arrays."""
@@ -190,6 +190,7 @@ def assert_as_numpy(ufunc: Any, *given: np.ndarray[Any, Any]) -> None:
             assert np.signbit(a.values)[b == b].tolist() == np.signbit(b)[b == b].tolist()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_floats_at_the_ends_of_their_range(dtype: Any) -> None:
     info = np.finfo(dtype)
@@ -226,6 +227,7 @@ def test_short_floats_are_rounded_once() -> None:
     assert [mantissa.values.tolist(), exponent.values.tolist()] == [wanted[0].tolist(), wanted[1].tolist()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.int8, np.int64])
 def test_integers_at_the_ends_of_their_range(dtype: Any) -> None:
     info = np.iinfo(dtype)
@@ -245,7 +247,7 @@ def as_numpy_on(target: str, function: Callable[..., Any], *given: np.ndarray[An
     np.testing.assert_array_equal(got.values, expected)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
 def test_shifts_by_any_amount(dtype: Any, target: str) -> None:
@@ -258,6 +260,7 @@ def test_shifts_by_any_amount(dtype: Any, target: str) -> None:
         as_numpy_on(target, ufunc, x, amounts)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [np.int8, np.int64])
 def test_signs_of_integers(dtype: Any, target: str) -> None:
@@ -265,7 +268,7 @@ def test_signs_of_integers(dtype: Any, target: str) -> None:
     as_numpy_on(target, np.sign, np.array([0, 1, -1, info.min, info.max], dtype))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
 def test_powers_of_integers(dtype: Any, target: str) -> None:

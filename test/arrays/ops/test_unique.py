@@ -14,7 +14,7 @@ LENGTHS = ([3, 0, 2, 5, 40], [0, 0], [], [700, 1, 0, 1500], [1] * 300)
 DTYPES = ("float32", "float64", "float16", "int64", "int32", "int8", "bool")
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("lengths", LENGTHS, ids=lambda lengths: str(len(lengths)))
 def test_beside_numpy(lengths: list[int], dtype: str) -> None:

@@ -53,7 +53,7 @@ def runner(target: str) -> Callable[..., Any]:
     return partition if target == "eager" else rg.jit(partition, static=("axis", "lengths"), target=target)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("target", ["eager", "cpu", "emulator"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("lengths", [False, True])

@@ -156,7 +156,7 @@ def test_running_sums_of_a_program_without_ragged_arrays(axis):
     np.testing.assert_array_equal(got, x.cumsum(axis) + np.flip(np.flip(x, axis).cumsum(axis), axis))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("lengths", [*STRUCTURES, [300, 0, 1100]])
 @pytest.mark.parametrize("features", [(), (3,), (2, 16)])
@@ -415,7 +415,7 @@ BITS: dict[str, tuple[Any, Any]] = {
 """Ufuncs that look at bits, and their derivatives."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", BITS)
 def test_ufuncs_of_bits(name: str, dtype: str) -> None:

@@ -69,6 +69,7 @@ def test_where_a_formula_has_a_choice(name):
     np.testing.assert_allclose([*found, second], expected, rtol=1e-14, atol=1e-15)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [np.std, np.nanstd, np.linalg.norm])
 def test_deviations_and_norms_of_0_have_the_derivative_0(function):
     x = rg.from_lengths(np.array([3.0, 0.0, 4.0, 0.0, 0.0]), [3, 0, 1, 1])

@@ -94,6 +94,7 @@ def test_masks():
     check(lambda x: x[x > 2.5][:, :, 1:], GAPS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cut", [slice(1, None), slice(None, -1)])
 def test_slices_of_inner_lists_against_numpy(cut):
     expected = [np.zeros(n) for n in (3, 0, 4)]
@@ -103,7 +104,7 @@ def test_slices_of_inner_lists_against_numpy(cut):
     np.testing.assert_array_equal(gradient.values, np.concatenate(expected))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("lengths", [([3, 0, 2, 2],), ([2, 1], [3, 0, 4])])
 def test_slices_of_looked_up_rows(lengths):
     ids = rg.from_lengths(np.array([1, 0, 2, 2, 1, 0, 3]), *lengths)

@@ -352,6 +352,7 @@ COMPUTED: list[tuple[Callable[..., Any], Any, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "other", "text"), COMPUTED)
 def test_structures_made_in_the_program_are_checked_when_it_runs(
     function: Callable[..., Any], other: Any, text: str

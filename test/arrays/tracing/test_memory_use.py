@@ -123,7 +123,7 @@ def test_what_is_saved() -> None:
         saved(lambda x: rg.softmax(x, axis=7), x)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("take", [np.s_[:, 1:], np.s_[1:], np.s_[[1, 0]], np.s_[:, ::-1]], ids=str)
 def test_windows(take: Any) -> None:
     x = rg.from_lengths(np.random.default_rng(0).standard_normal((10, 4)), [3, 0, 5, 2])[take]

@@ -26,6 +26,7 @@ def test_parameters_of_numpys_types() -> None:
     assert made.values.tolist() == X.values.tolist()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4"])
 def test_partition_by_short_integers(dtype: str) -> None:
     values = np.arange(10.0)
