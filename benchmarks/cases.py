@@ -37,6 +37,8 @@ class Point:
 
 
 BASE = Point()
+LISTS = Point("lists", 16384, 64, 0.7, None)
+"""Lists of numbers, a million in all: where sorts, searches and counts are measured."""
 
 
 def axes() -> Iterator[Point]:
@@ -72,6 +74,10 @@ EXPERTS, CHOICES = 16, 2
 """Of a mixture of experts, which are twice as wide inside as the rows have features."""
 ROUTED = 128
 """Experts among which rows are routed."""
+BINS = 20
+"""Numbers that are counted in each component."""
+WINDOW = 7
+"""Rows next to each other that are added up."""
 
 
 class Case:
@@ -136,6 +142,38 @@ class Case:
         """The experts that rows go to, `CHOICES` for each: expert k about as often as Zipf's law says."""
         share = 1 / np.arange(1, ROUTED + 1)
         return np.random.default_rng(6).choice(ROUTED, CHOICES * self.rows, p=share / share.sum())
+
+    @cached_property
+    def counts(self) -> Array:
+        """How often each row is repeated, from 0 to 2."""
+        return np.random.default_rng(7).integers(0, 3, self.rows)
+
+    @cached_property
+    def binned(self) -> Array:
+        """A number below `BINS` for every row."""
+        return self.ids % BINS
+
+    @cached_property
+    def wanted(self) -> Array:
+        """A fifth of the rows of the table, in no order."""
+        return np.random.default_rng(9).permutation(TABLE)[: TABLE // 5]
+
+    @cached_property
+    def places(self) -> Array:
+        """A place in its component for each row."""
+        return (np.random.default_rng(8).random(self.rows) * np.repeat(self.lengths, self.lengths)).astype(np.int64)
+
+    @cached_property
+    def grouped(self) -> Array:
+        """Where each row of the table is looked up, grouped by that."""
+        return np.argsort(self.ids, kind="stable")
+
+    @cached_property
+    def padded(self) -> Array:
+        """The values, each component with zeros up to the longest."""
+        out = np.zeros((self.lengths.size, self.longest, *self.values.shape[1:]), self.values.dtype)
+        out[np.arange(self.longest) < self.lengths[:, None]] = self.values
+        return out
 
     @cached_property
     def row_ids(self) -> Array:

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import BASE, CROSS, Case, Point, axes
+from cases import BASE, CROSS, LISTS, Case, Point, axes
 from common import Array, interleave, load
 
-POINTS: dict[str, Callable[[], Iterable[Point]]] = {"base": lambda: [BASE], "axes": axes, "cross": lambda: CROSS}
+POINTS: dict[str, Callable[[], Iterable[Point]]] = {"base": lambda: [BASE, LISTS], "axes": axes, "cross": lambda: CROSS}
 THREADS = ("RAGGED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
            "POLARS_MAX_THREADS", "TF_NUM_INTRAOP_THREADS")  # fmt: skip
 """Variables that libraries read once, when they are loaded: every number of threads is a process of its own."""

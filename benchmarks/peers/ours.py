@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cases import CHOICES, ROUTED, TABLE, Case
+import numpy as np
+from cases import BINS, CHOICES, ROUTED, TABLE, WINDOW, Case
 
 import ragged_dialect as rg
 
@@ -37,21 +38,53 @@ def _on_features(function: Callable[[Any, Case], Any]) -> Callable[[Case], Calla
     return prepare
 
 
+def _on_lists(function: Callable[[Any, Case], Any], kinds: str = "fi") -> Callable[[Case], Callable[[], Any]]:
+    """Of lists of numbers alone."""
+
+    def prepare(case: Case) -> Callable[[], Any]:
+        if case.values.ndim > 1 or case.values.dtype.kind not in kinds:
+            raise NotImplementedError
+        x = array(case)
+        return lambda: function(x, case)
+
+    return prepare
+
+
+def _beside(other: str, function: Callable[[Any, Any], Any]) -> Callable[[Case], Callable[[], Any]]:
+    """Of the values and of what the case has for each row."""
+
+    def prepare(case: Case) -> Callable[[], Any]:
+        x, beside = array(case), rg.from_offsets(getattr(case, other), case.offsets)
+        return lambda: function(x, beside)
+
+    return prepare
+
+
 LARGEST = 1 << 31
-"""Bytes of a padded result: every candidate has one, and some keep two."""
+"""Bytes of a padded array: every candidate has one, and some keep two."""
+
+
+def _refuse_large(case: Case) -> None:
+    size = case.lengths.size * int(case.lengths.max()) * (case.values.nbytes // max(case.rows, 1))
+    if size > LARGEST:
+        raise NotImplementedError(f"a padded array of {size / 1e9:.1f} GB")
 
 
 def _to_padded(case: Case) -> Callable[[], Any]:
-    size = case.lengths.size * int(case.lengths.max()) * (case.values.nbytes // max(case.rows, 1))
-    if size > LARGEST:
-        raise NotImplementedError(f"a result of {size / 1e9:.1f} GB")
+    _refuse_large(case)
     x = array(case)
     return lambda: rg.to_padded(x)
 
 
-def _filter(case: Case) -> Callable[[], Any]:
-    x, mask = array(case), rg.from_offsets(case.mask, case.offsets)
-    return lambda: x[mask]
+def _from_padded(case: Case) -> Callable[[], Any]:
+    _refuse_large(case)
+    return lambda: rg.compact(rg.from_padded(case.padded, case.lengths))
+
+
+def _ungroup(case: Case) -> Callable[[], Any]:
+    sizes = np.bincount(case.ids, minlength=TABLE)
+    places, x = rg.from_lengths(case.grouped, sizes), rg.from_lengths(case.values, sizes)
+    return lambda: rg.ungroup(x, places)
 
 
 def _take(case: Case) -> Callable[[], Any]:
@@ -93,6 +126,9 @@ def _one_query(case: Case) -> Callable[[], Any]:
     return lambda: rg.attention(queries, heads, heads).values
 
 
+_window_sums = rg.jit(lambda x: rg.windows(x, WINDOW).sum(2))
+_positive_sum = rg.jit(lambda x: x.sum(1, where=x > 0))
+_any_above = rg.jit(lambda x: (x > 2).any(1))
 _moe = rg.jit(lambda x, *experts: rg.nn.moe(x, *experts, k=CHOICES))
 
 OPERATIONS = {
@@ -105,7 +141,7 @@ OPERATIONS = {
     "layer_norm": _on_features(lambda x, case: rg.layer_norm(x)),
     "to_padded": _to_padded,
     "take": _take,
-    "filter": _filter,
+    "filter": _beside("mask", lambda x, mask: x[mask]),
     "lookup": _lookup,
     "bags": _bag,
     "group_by": lambda case: lambda: rg.group_by(case.ids, TABLE).values,
@@ -117,6 +153,28 @@ OPERATIONS = {
     "x @ w": _on_features(lambda x, case: x @ case.weights),
     "attention": _attention,
     "one query": _one_query,
+    "var": _on(lambda x: x.var(1), "f"),
+    "logsumexp": _on(lambda x: rg.logsumexp(x, 1), "f"),
+    "sum where": _on(_positive_sum),
+    "any": _on(_any_above),
+    "recurrence": _on(lambda x: rg.linear_recurrence(x, 0.5), "f"),
+    "diff": _on(lambda x: np.diff(x, axis=1)),
+    "reverse": _on(lambda x: rg.compact(x[:, ::-1])),
+    "roll": _on(lambda x: np.roll(x, 1, axis=1)),
+    "window sums": _on(_window_sums),
+    "from_padded": _from_padded,
+    "repeat": _beside("counts", lambda x, counts: rg.repeat(x, counts, 1)),
+    "gather": _beside("places", rg.gather),
+    "segment_sum": lambda case: lambda: rg.segment_sum(case.values, case.ids, TABLE),
+    "ungroup": _ungroup,
+    "running max": _on_lists(lambda x, case: np.maximum.accumulate(x, axis=1)),
+    "sort": _on_lists(lambda x, case: rg.sort(x, axis=1)),
+    "argsort": _on_lists(lambda x, case: rg.argsort(x, axis=1)),
+    "median": _on_lists(lambda x, case: rg.median(x, axis=1), "f"),
+    "unique": _on_lists(lambda x, case: rg.unique(x, axis=1)),
+    "searchsorted": _on_lists(lambda x, case: rg.searchsorted(np.sort(case.table), x)),
+    "bincount": lambda case: lambda: rg.bincount(rg.from_offsets(case.binned, case.offsets), BINS),
+    "isin": lambda case: lambda: np.isin(rg.from_offsets(case.ids, case.offsets), case.wanted),
     "moe": _on_features(lambda x, case: _moe(case.values, *case.experts)),
     "moe, skewed": _on_features(lambda x, case: _moe(case.values, *case.skewed_experts)),
 }

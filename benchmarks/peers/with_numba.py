@@ -7,7 +7,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from cases import Case
+from cases import BINS, TABLE, WINDOW, Case
 from numba import njit, prange
 
 VERSION = numba.__version__
@@ -98,6 +98,164 @@ def _affine(x: Any, out: Any) -> None:
             out[j, k] = x[j, k] * 2 + 1
 
 
+@_loops
+def _var(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        start, end = offsets[i], offsets[i + 1]
+        mean = np.zeros(x.shape[1], x.dtype)
+        for j in range(start, end):
+            for k in range(x.shape[1]):
+                mean[k] += x[j, k]
+        mean /= x.dtype.type(end - start)
+        out[i, :] = 0
+        for j in range(start, end):
+            for k in range(x.shape[1]):
+                out[i, k] += (x[j, k] - mean[k]) ** 2
+        out[i] /= x.dtype.type(end - start)
+
+
+@_loops
+def _logsumexp(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        top = x[offsets[i]].copy()
+        for j in range(offsets[i] + 1, offsets[i + 1]):
+            for k in range(x.shape[1]):
+                top[k] = max(top[k], x[j, k])
+        out[i, :] = 0
+        for j in range(offsets[i], offsets[i + 1]):
+            for k in range(x.shape[1]):
+                out[i, k] += np.exp(x[j, k] - top[k])
+        out[i] = np.log(out[i]) + top
+
+
+@_loops
+def _sum_where(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        out[i, :] = 0
+        for j in range(offsets[i], offsets[i + 1]):
+            for k in range(x.shape[1]):
+                out[i, k] += x[j, k] if x[j, k] > 0 else 0
+
+
+@_loops
+def _any(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        for k in range(x.shape[1]):
+            out[i, k] = False
+            for j in range(offsets[i], offsets[i + 1]):
+                if x[j, k] > 2:
+                    out[i, k] = True
+                    break
+
+
+@_loops
+def _recurrence(x: Any, offsets: Any, out: Any) -> None:
+    half = x.dtype.type(0.5)
+    for i in prange(offsets.size - 1):
+        out[offsets[i]] = x[offsets[i]]
+        for j in range(offsets[i] + 1, offsets[i + 1]):
+            for k in range(x.shape[1]):
+                out[j, k] = half * out[j - 1, k] + x[j, k]
+
+
+@_loops
+def _running_max(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        out[offsets[i]] = x[offsets[i]]
+        for j in range(offsets[i] + 1, offsets[i + 1]):
+            for k in range(x.shape[1]):
+                out[j, k] = max(out[j - 1, k], x[j, k])
+
+
+@_loops
+def _reverse(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        for j in range(offsets[i], offsets[i + 1]):
+            out[j] = x[offsets[i] + offsets[i + 1] - 1 - j]
+
+
+@_loops
+def _roll(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        out[offsets[i]] = x[offsets[i + 1] - 1]
+        for j in range(offsets[i] + 1, offsets[i + 1]):
+            out[j] = x[j - 1]
+
+
+@_loops
+def _diff(x: Any, offsets: Any, begins: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        for j in range(begins[i + 1] - begins[i]):
+            for k in range(x.shape[1]):
+                out[begins[i] + j, k] = x[offsets[i] + j + 1, k] - x[offsets[i] + j, k]
+
+
+@_loops
+def _window_sums(x: Any, offsets: Any, begins: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        for j in range(begins[i + 1] - begins[i]):
+            for k in range(x.shape[1]):
+                out[begins[i] + j, k] = 0
+                for n in range(WINDOW):
+                    out[begins[i] + j, k] += x[offsets[i] + j + n, k]
+
+
+@_loops
+def _from_padded(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        for j in range(offsets[i], offsets[i + 1]):
+            out[j] = x[i, j - offsets[i]]
+
+
+@_loops
+def _repeat(x: Any, counts: Any, begins: Any, out: Any) -> None:
+    for j in prange(x.shape[0]):
+        for n in range(counts[j]):
+            out[begins[j] + n] = x[j]
+
+
+@_loops
+def _gather(x: Any, offsets: Any, places: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        for j in range(offsets[i], offsets[i + 1]):
+            out[j] = x[offsets[i] + places[j]]
+
+
+@njit
+def _segment_sum(x: Any, ids: Any, out: Any) -> None:
+    for j in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            out[ids[j], k] += x[j, k]
+
+
+@_loops
+def _sort(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        out[offsets[i] : offsets[i + 1], 0] = np.sort(x[offsets[i] : offsets[i + 1], 0])
+
+
+@_loops
+def _median(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        out[i, 0] = np.median(x[offsets[i] : offsets[i + 1], 0])
+
+
+@_loops
+def _bincount(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        out[i] = 0
+        for j in range(offsets[i], offsets[i + 1]):
+            out[i, x[j]] += 1
+
+
+@_loops
+def _isin(x: Any, wanted: Any, out: Any) -> None:
+    known = np.zeros(TABLE, np.bool_)
+    known[wanted] = True
+    for j in prange(x.size):
+        out[j] = known[x[j]]
+
+
 def _matrix(case: Case) -> Any:
     return case.values.reshape(case.rows, -1)
 
@@ -116,6 +274,96 @@ def _over(kernel: Any, rows: Callable[[Case], int], dtype: Any = None) -> Callab
         return call
 
     return prepare
+
+
+def _shorter(kernel: Any, by: int) -> Callable[[Case], Callable[[], Any]]:
+    """A kernel whose result has fewer rows of each component."""
+
+    def prepare(case: Case) -> Callable[[], Any]:
+        x = _matrix(case)
+
+        def call() -> Any:
+            begins = np.concatenate([[0], np.cumsum(np.maximum(case.lengths - by, 0))])
+            out = np.empty((int(begins[-1]), *case.values.shape[1:]), x.dtype)
+            kernel(x, case.offsets, begins, out.reshape(out.shape[0], -1))
+            return out
+
+        return call
+
+    return prepare
+
+
+def _prepare_from_padded(case: Case) -> Callable[[], Any]:
+    padded = case.padded.reshape(*case.padded.shape[:2], -1)
+
+    def call() -> Any:
+        offsets = np.concatenate([[0], np.cumsum(case.lengths)])
+        out = np.empty(case.values.shape, padded.dtype)
+        _from_padded(padded, offsets, out.reshape(out.shape[0], -1))
+        return out
+
+    return call
+
+
+def _prepare_repeat(case: Case) -> Callable[[], Any]:
+    x = _matrix(case)
+
+    def call() -> Any:
+        begins = np.concatenate([[0], np.cumsum(case.counts)])
+        out = np.empty((int(begins[-1]), *case.values.shape[1:]), x.dtype)
+        _repeat(x, case.counts, begins, out.reshape(out.shape[0], -1))
+        return out
+
+    return call
+
+
+def _prepare_gather(case: Case) -> Callable[[], Any]:
+    x = _matrix(case)
+
+    def call() -> Any:
+        out = np.empty_like(case.values)
+        _gather(x, case.offsets, case.places, out.reshape(x.shape))
+        return out
+
+    return call
+
+
+def _prepare_segment_sum(case: Case) -> Callable[[], Any]:
+    x = _matrix(case)
+
+    def call() -> Any:
+        out = np.zeros((TABLE, *case.values.shape[1:]), np.int64 if x.dtype.kind == "i" else x.dtype)
+        _segment_sum(x, case.ids, out.reshape(TABLE, -1))
+        return out
+
+    return call
+
+
+def _prepare_bincount(case: Case) -> Callable[[], Any]:
+    def call() -> Any:
+        out = np.empty((case.lengths.size, BINS), np.int64)
+        _bincount(case.binned, case.offsets, out)
+        return out
+
+    return call
+
+
+def _prepare_isin(case: Case) -> Callable[[], Any]:
+    def call() -> Any:
+        out = np.empty(case.rows, np.bool_)
+        _isin(case.ids, case.wanted, out)
+        return out
+
+    return call
+
+
+def _of_lists(prepare: Callable[[Case], Callable[[], Any]]) -> Callable[[Case], Callable[[], Any]]:
+    def refusing(case: Case) -> Callable[[], Any]:
+        if case.values.ndim > 1:
+            raise NotImplementedError
+        return prepare(case)
+
+    return refusing
 
 
 def _prepare_take(case: Case) -> Callable[[], Any]:
@@ -157,5 +405,23 @@ OPERATIONS = {
     "cumsum": _over(_cumsum, _rows),
     "argmax": _over(_argmax, _components, np.int64),
     "take": _prepare_take,
+    "var": _over(_var, _components),
+    "logsumexp": _over(_logsumexp, _components),
+    "sum where": _over(_sum_where, _components),
+    "any": _over(_any, _components, np.bool_),
+    "recurrence": _over(_recurrence, _rows),
+    "running max": _over(_running_max, _rows),
+    "diff": _shorter(_diff, 1),
+    "reverse": _over(_reverse, _rows),
+    "roll": _over(_roll, _rows),
+    "window sums": _shorter(_window_sums, WINDOW - 1),
+    "from_padded": _prepare_from_padded,
+    "repeat": _prepare_repeat,
+    "gather": _prepare_gather,
+    "segment_sum": _prepare_segment_sum,
+    "sort": _of_lists(_over(_sort, _rows)),
+    "median": _of_lists(_over(_median, _components)),
+    "bincount": _prepare_bincount,
+    "isin": _prepare_isin,
     "x * 2 + 1": _prepare_affine,
 }

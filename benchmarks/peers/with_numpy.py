@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from cases import Case
+from cases import BINS, TABLE, WINDOW, Case
 from common import Array
 
 VERSION = np.__version__
@@ -100,6 +100,90 @@ def _minus_mean(case: Case) -> Callable[[], Array]:
     return lambda: case.values - np.repeat(mean(), case.lengths, axis=0)
 
 
+def _var(case: Case) -> Callable[[], Array]:
+    centred, starts = _minus_mean(case), case.offsets[:-1]
+    counts = case.lengths.reshape((-1,) + (1,) * (case.values.ndim - 1)).astype(case.values.dtype)
+    return lambda: np.add.reduceat(np.square(centred()), starts, axis=0) / counts
+
+
+def _diff(case: Case) -> Callable[[], Array]:
+    def diff() -> Array:
+        kept = np.ones(case.rows - 1, np.bool_)
+        kept[case.offsets[1:-1] - 1] = False
+        return np.diff(case.values, axis=0)[kept]
+
+    return diff
+
+
+def _window_sums(case: Case) -> Callable[[], Array]:
+    def sums() -> Array:
+        windows = np.lib.stride_tricks.sliding_window_view(case.values, WINDOW, axis=0).sum(-1)
+        left = np.repeat(case.offsets[1:], case.lengths) - np.arange(case.rows)
+        return windows[left[: len(windows)] >= WINDOW]
+
+    return sums
+
+
+def _reverse(case: Case) -> Callable[[], Array]:
+    def reverse() -> Array:
+        ends = np.repeat(case.offsets[:-1] + case.offsets[1:] - 1, case.lengths)
+        return case.values[ends - np.arange(case.rows)]
+
+    return reverse
+
+
+def _repeat(case: Case) -> Callable[[], Array]:
+    def repeat() -> Array:
+        np.add.reduceat(case.counts, case.offsets[:-1])
+        return np.repeat(case.values, case.counts, axis=0)
+
+    return repeat
+
+
+def _gather(case: Case) -> Callable[[], Array]:
+    return lambda: case.values[case.places + np.repeat(case.offsets[:-1], case.lengths)]
+
+
+def _segment_sum(case: Case) -> Callable[[], Array]:
+    def sums() -> Array:
+        out = np.zeros((TABLE, *case.values.shape[1:]), np.int64 if case.values.dtype.kind == "i" else case.values.dtype)
+        np.add.at(out, case.ids, case.values)
+        return out
+
+    return sums
+
+
+def _ungroup(case: Case) -> Callable[[], Array]:
+    def ungroup() -> Array:
+        out = np.empty_like(case.values)
+        out[case.grouped] = case.values
+        return out
+
+    return ungroup
+
+
+def _each(function: Callable[[Array], Any], joined: bool = True) -> Callable[[Case], Callable[[], Array]]:
+    """A call for each list."""
+
+    def prepare(case: Case) -> Callable[[], Array]:
+        if case.values.ndim > 1:
+            raise NotImplementedError
+        parts = np.split(case.values, case.offsets[1:-1])
+        if joined:
+            return lambda: np.concatenate([function(part) for part in parts])
+        return lambda: np.array([function(part) for part in parts])
+
+    return prepare
+
+
+def _bincount(case: Case) -> Callable[[], Array]:
+    def counts() -> Array:
+        keys = np.repeat(np.arange(case.lengths.size) * BINS, case.lengths) + case.binned
+        return np.bincount(keys, minlength=case.lengths.size * BINS)
+
+    return counts
+
+
 OPERATIONS = {
     "sum": _reduced(np.add),
     "max": _reduced(np.maximum),
@@ -115,6 +199,23 @@ OPERATIONS = {
     "group_by": lambda case: lambda: np.argsort(case.ids, kind="stable"),
     "route": lambda case: lambda: np.argsort(case.routed, kind="stable"),
     "argmax": _argmax,
+    "var": _var,
+    "diff": _diff,
+    "window sums": _window_sums,
+    "reverse": _reverse,
+    "repeat": _repeat,
+    "gather": _gather,
+    "segment_sum": _segment_sum,
+    "ungroup": _ungroup,
+    "from_padded": lambda case: lambda: case.padded[np.arange(case.longest) < case.lengths[:, None]],
+    "running max": _each(np.maximum.accumulate),
+    "sort": _each(np.sort),
+    "argsort": _each(np.argsort),
+    "median": _each(np.median, joined=False),
+    "unique": _each(np.unique),
+    "searchsorted": lambda case: lambda: np.searchsorted(np.sort(case.table), case.values),
+    "bincount": _bincount,
+    "isin": lambda case: lambda: np.isin(case.ids, case.wanted),
     "x * 2 + 1": lambda case: lambda: case.values * 2 + 1,
     "x - mean": _minus_mean,
     "x @ w": lambda case: lambda: case.values @ case.weights,

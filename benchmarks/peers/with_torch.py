@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from cases import CHOICES, EXPERTS, Case
+from cases import CHOICES, EXPERTS, TABLE, Case
 from common import Array
 
 VERSION = torch.__version__
@@ -48,6 +48,31 @@ def _bags(case: Case) -> Callable[[], Any]:
 def _group_by(keys: Array) -> Callable[[], Any]:
     ids = torch.from_numpy(keys)
     return lambda: torch.argsort(ids, stable=True).numpy()
+
+
+def _segment_sum(case: Case) -> Callable[[], Any]:
+    x, ids = _values(case), torch.from_numpy(case.ids)
+    return lambda: x.new_zeros((TABLE, *x.shape[1:])).index_add_(0, ids, x).numpy()
+
+
+def _searchsorted(case: Case) -> Callable[[], Any]:
+    x, table = _values(case), torch.from_numpy(case.table)
+    return lambda: torch.searchsorted(table.sort().values, x).numpy()
+
+
+def _isin(case: Case) -> Callable[[], Any]:
+    ids, wanted = torch.from_numpy(case.ids), torch.from_numpy(case.wanted)
+    return lambda: torch.isin(ids, wanted).numpy()
+
+
+def _ungroup(case: Case) -> Callable[[], Any]:
+    x, places = _values(case), torch.from_numpy(case.grouped)
+    return lambda: torch.empty_like(x).index_copy_(0, places, x).numpy()
+
+
+def _repeat(case: Case) -> Callable[[], Any]:
+    x, counts = _values(case), torch.from_numpy(case.counts)
+    return lambda: torch.repeat_interleave(x, counts, 0).numpy()
 
 
 def _top_k(case: Case) -> Callable[[], Any]:
@@ -108,6 +133,11 @@ OPERATIONS = {
     "group_by": lambda case: _group_by(case.ids),
     "route": lambda case: _group_by(case.routed),
     "top_k": _top_k,
+    "segment_sum": _segment_sum,
+    "searchsorted": _searchsorted,
+    "isin": _isin,
+    "ungroup": _ungroup,
+    "repeat": _repeat,
     "moe": lambda case: _moe(case, case.experts),
     "moe, skewed": lambda case: _moe(case, case.skewed_experts),
     "x @ w": _product,
