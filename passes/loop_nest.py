@@ -1,7 +1,7 @@
 """Compute ops as data: maps, iterator kinds and a body of scalar steps, to be combined and
 written back as `linalg.generic`.
 
-`FusedNest.of` reads elementwise arith and math ops and the linalg ops with simple bodies; `inline`
+`FusedNest.of` reads elementwise arith and math ops, `ragged.compact` and the linalg ops with simple bodies; `inline`
 puts the body of a producer into a consumer, `join` runs two bodies in one nest.
 """
 
@@ -90,6 +90,8 @@ class FusedNest:
         """The nest of an op; None when it has no such form."""
         if is_elementwise(op):
             return _of_elementwise(op)
+        if op.name == "ragged.compact":
+            return _of_copy(op)
         return _of_linalg(op) if op.name in READABLE else None
 
     @property
@@ -135,6 +137,13 @@ def _of_elementwise(op: ir.Operation) -> FusedNest | None:
         copy_attributes(op),
     )
     return FusedNest(("parallel",) * rank, inputs, (), (step,), (("step", 0),), (op,), tuple(op.results))
+
+
+def _of_copy(op: ir.Operation) -> FusedNest:
+    """Of an op whose result has the elements of its operand."""
+    rank = shape_of(op.results[0].type).rank
+    inputs = (Operand(op.operands[0], ir.AffineMap.get_identity(rank)),)
+    return FusedNest(("parallel",) * rank, inputs, (), (), (("in", 0),), (op,), tuple(op.results))
 
 
 def _of_linalg(op: ir.Operation) -> FusedNest | None:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.match import bit_width, defining_op, enclosing, made_by
+from ragged_dialect.ir.match import bit_width, defining_op, enclosing, loop_of, made_by
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
@@ -23,6 +23,7 @@ from ragged_dialect.types import is_ragged, is_tensor, shape_of
 _STRUCTURAL = frozenset(f"ragged.{name}" for name in ("assert_conform", "empty", "lengths", "max_length", "total")) | {
     "tensor.dim"
 }
+_OF_STRUCTURE = _STRUCTURAL | {"ragged.offsets", "ragged.row_ids", "ragged.starts"}
 _CHEAP = frozenset(
     ("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "arith.cmpf", "arith.maximumf", "arith.minimumf",
      "arith.addi", "arith.subi", "arith.muli", "arith.cmpi", "arith.maxsi", "arith.minsi", "arith.andi", "arith.ori",
@@ -131,12 +132,15 @@ class _Block:
                 self._write(op, nest)
 
     def _copy(self, op: ir.Operation) -> None:
-        """Give each consumer of a cheap op an op of its own to take in."""
+        """Give each consumer of a cheap op an op of its own to take in. Where the structure is the op's own, or
+        is read besides, the op is kept, whose elements nobody needs then."""
         if len(op.results) != 1:
             return
         value = op.results[0]
-        users = list(dict.fromkeys(use.owner.operation for use in value.uses))
-        if not 2 <= len(users) <= _CONSUMERS or any(user.block != self.block for user in users):
+        readers = list(dict.fromkeys(use.owner.operation for use in value.uses))
+        users = [user for user in readers if user.name not in _OF_STRUCTURE]
+        kept = int(len(users) == len(readers) and structural_source(value, self.sources) != value)
+        if not kept < len(users) <= _CONSUMERS or any(user.block != self.block for user in users):
             return
         nest = _nest(op)
         if (
@@ -152,12 +156,14 @@ class _Block:
                 consumer is None
                 or fused is None
                 or _parts_rows(consumer, fused, self.rows)
+                or _parts_elements(consumer, nest)
                 or len(nest.steps) + len(consumer.steps) > self.max_ops
             ):
                 return
-        for user in users[1:]:
+        for user in users[kept:]:
             with ir.InsertionPoint(op):
                 own = op.clone()
+            self.sources[own.results[0]] = structural_source(value, self.sources)
             for number, operand in enumerate(user.operands):
                 if operand == value:
                     user.operands[number] = own.results[0]
@@ -192,6 +198,8 @@ class _Block:
         if any(use.owner.operation not in users for use in value.uses):
             return None
         if nest.is_scan and not _has_rows(nest) and any(step.name not in _CHEAP for step in producer.steps):
+            return None
+        if _parts_elements(nest, producer):
             return None
         fused = inline(nest, value, producer)
         if fused is None or (not fused.outs and _like_of(op, fused, self.sources) is None):
@@ -333,6 +341,18 @@ def _parts_rows(nest: FusedNest, fused: FusedNest, most: int) -> bool:
     return each and _reduces_rows(nest, most) and _is_flat(nest) and not _is_flat(fused)
 
 
+def _parts_elements(nest: FusedNest, producer: FusedNest) -> bool:
+    """Whether functions of single elements would leave the loop over all of them for loops over windows, of which short
+    ones fill no vector."""
+    is_cheap = all(step.name in _CHEAP for step in nest.steps)
+    return _reads_windows(producer) and not (is_cheap or _reads_windows(nest) or _has_rows(nest))
+
+
+def _reads_windows(nest: FusedNest) -> bool:
+    """Whether the elements of components are not one after the other in what a nest reads."""
+    return any(is_ragged(x.value.type) and "w" in shape_of(x.value.type).layout.letters for x in nest.inputs)
+
+
 def _reduces_rows(nest: FusedNest, most: int) -> bool:
     """Whether a nest reduces dense dims, of so many elements at most."""
     reduced = {loop for loop, kind in enumerate(nest.kinds) if kind == "reduction"}
@@ -346,20 +366,26 @@ def _reduces_rows(nest: FusedNest, most: int) -> bool:
 
 
 def _is_flat(nest: FusedNest) -> bool:
-    """Whether every operand goes along all levels of the ragged axes of the others, or none."""
+    """Whether every operand goes along all levels of the ragged axes of the others, or none, and none is windows."""
     axes: list[set[int | None]] = []
     for operand in nest.inputs:
         if is_tensor(operand.value.type):
             layout = shape_of(operand.value.type).layout
             nested = [layout.dims(axis) for axis, letters in enumerate(layout.axes) if len(letters) > 1]
             axes += [{operand.loops[dim] for dim in dims} for dims in nested]
-    return all(axis <= set(x.loops) or not axis & set(x.loops) for x in nest.inputs for axis in axes)
+    is_whole = all(axis <= set(x.loops) or not axis & set(x.loops) for x in nest.inputs for axis in axes)
+    return is_whole and not _reads_windows(nest)
 
 
-def _has_rows(scan: FusedNest) -> bool:
-    """Whether what a scan steps over is not single elements, but rows."""
-    steps = [k for k, kind in enumerate(scan.kinds) if kind == "reduction"]
-    value, loops = next((v, o.loops) for v, o in zip(scan.results, scan.outs, strict=True) if set(steps) & set(o.loops))
+def _has_rows(nest: FusedNest) -> bool:
+    """Whether what a scan, or another nest, steps over along components is not single elements, but rows."""
+    reduced = {k for k, kind in enumerate(nest.kinds) if kind == "reduction"}
+    steps = reduced or nest.partial_loops()
+    outs = [[loop_of(e) for e in out.results] for out in nest.out_maps()]
+    found = next(((v, o) for v, o in zip(nest.results, outs, strict=True) if steps & set(o)), None)
+    if found is None:
+        return False
+    value, loops = found
     last = max(dim for dim, loop in enumerate(loops) if loop in steps)
     sizes = value.type.shape[last + 1 :]
     return DYNAMIC not in sizes and prod(sizes) >= _ROW

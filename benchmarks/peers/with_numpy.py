@@ -146,7 +146,9 @@ def _gather(case: Case) -> Callable[[], Array]:
 
 def _segment_sum(case: Case) -> Callable[[], Array]:
     def sums() -> Array:
-        out = np.zeros((TABLE, *case.values.shape[1:]), np.int64 if case.values.dtype.kind == "i" else case.values.dtype)
+        out = np.zeros(
+            (TABLE, *case.values.shape[1:]), np.int64 if case.values.dtype.kind == "i" else case.values.dtype
+        )
         np.add.at(out, case.ids, case.values)
         return out
 

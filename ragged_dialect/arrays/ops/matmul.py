@@ -3,6 +3,8 @@ library whose arrays they are."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -82,19 +84,40 @@ def rows_times_weights(x: ArrayLike, weights: ArrayLike) -> RaggedArray | None:
 
 @operation("matmul", direct=rows_times_weights)
 def matmul(x: Tensor, y: Tensor) -> Tensor:
-    """Product over the last dim of x and the second last of y: y a vector [K], dense weights [K, N], or
-    weights per component [B, K, N] (leading dims are those of x). Ragged x ragged: x [B, L, K] with y
+    """Product over the last dim of x and the second last of y: of a ragged x with y a vector [K], dense weights [K, N],
+    or weights per component [B, K, N], whose leading dims are those of x, or of extent 1; of dense x and y as
+    `np.matmul`. Ragged x ragged: x [B, L, K] with y
     [B, K, N]; for X^T Y use `transposed_matmul`. Dense weights of float32 and float64 that are arrays of the same
     library go to its BLAS outside of `jit`, with NumPy those of more than 512 KiB, or with few rows."""
     if not x.ndim or not y.ndim:
         raise ArgumentError("matmul: expected arrays of rank 1 or more, got a number")
+    if x.is_dense and y.is_dense and max(x.ndim, y.ndim) > 2:
+        return _batched(x, y)
     letters = "abcdefghij"[: x.ndim - 1]
     if y.ndim == 1:
         return contract(x.trace, [x, y], [f"{letters}k", "k"], letters)
     batch = letters[: y.ndim - 2] if y.is_dense or y.ndim > 2 else ""
     if len(batch) != y.ndim - 2 or (x.ndim == 1 and y.ndim > 2):
         raise ArgumentError(f"matmul: expected a second array of rank {x.ndim + 1} at most, got rank {y.ndim}")
+    y, batch = _spread(y, batch, dict(zip(letters, x.shape, strict=False)))
     return contract(x.trace, [x, y], [f"{letters}k", f"{batch}kn"], f"{letters}n")
+
+
+def _batched(x: Tensor, y: Tensor) -> Tensor:
+    """Products of dense arrays: dims before the last two broadcast, from the last one on."""
+    rows, columns = "mk"[-x.ndim :], "kn"[: y.ndim]
+    batches = ["abcdefghij"[: max(t.ndim - 2, 0)][::-1] for t in (x, y)]
+    extents = [dict(zip(batch, t.shape, strict=False)) for batch, t in zip(batches, (x, y), strict=True)]
+    (x, own), (y, other) = _spread(x, batches[0], extents[1]), _spread(y, batches[1], extents[0])
+    result = max(batches, key=len) + rows[:-1] + columns[1:]
+    return contract(x.trace, [x, y], [own + rows, other + columns], result)
+
+
+def _spread(t: Tensor, batch: str, beside: Mapping[str, int | None]) -> tuple[Tensor, str]:
+    """A tensor without leading dims of extent 1 that are more in another one, and the letters of those that it has."""
+    gone = tuple(d for d, c in enumerate(batch) if t.shape[d] == 1 and beside.get(c, 1) != 1)
+    kept = "".join(c for d, c in enumerate(batch) if d not in gone)
+    return (OPERATIONS["squeeze"](t, axis=gone) if gone else t), kept
 
 
 @operation("vecdot")

@@ -58,15 +58,17 @@ def contiguous(x: Tensor) -> Tensor:
     an argument is derived once for all calls."""
     if not x.layout.has_windows:
         return x
+    derived = [_derived(x, axis) for axis in x.axes]
     value = builders.compact(x.value)
-    made = of_value(x.trace, value, x.dtype, {n: a for n, a in enumerate(x.axes) if "w" not in a.letters})
-    for number, axis in enumerate(x.axes):
-        origin = axis.root.origin if isinstance(axis, NestedAxis) else None
-        if origin is not None and not origin.derived and _ends_in_window(axis.letters):
-            known = x.trace.argument_axis(Origin(origin.leaf, origin.dim, "contiguous"))
-            made.axes = (*made.axes[:number], known, *made.axes[number + 1 :])
-    return x.trace.assembled(made.storage, made.axes, x.dtype)
+    made = of_value(x.trace, value, x.dtype, {n: axis for n, axis in enumerate(derived) if axis is not None})
+    return Tensor(x.trace, value, x.dtype, made.axes)
 
 
-def _ends_in_window(letters: str) -> bool:
-    return letters[-1] == "w" and letters.count("w") == 1
+def _derived(x: Tensor, axis: Axis) -> Axis | None:
+    """What an axis becomes without windows, where it is known: of an argument it is derived once for all calls."""
+    if "w" not in axis.letters:
+        return axis
+    origin = axis.root.origin if isinstance(axis, NestedAxis) else None
+    if origin is None or origin.derived or axis.letters.index("w") < len(axis.letters) - 1:
+        return None
+    return x.trace.argument_axis(Origin(origin.leaf, origin.dim, "contiguous"))

@@ -165,3 +165,30 @@ REFUSED: list[Refusal] = [
 
 
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+BATCHED = [
+    ((2, 2), (2, 2, 2)), ((2, 3), (4, 3, 5)), ((3,), (4, 3, 5)), ((1, 2, 3), (4, 3, 5)), ((4, 2, 3), (1, 3, 5)),
+    ((4, 2, 3), (3, 5)), ((4, 2, 3), (3,)), ((5, 1, 2, 3), (4, 3, 2)), ((4, 2, 3), (5, 1, 3, 2)), ((0, 2, 3), (3, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("x", "y"), BATCHED)
+def test_dense_operands_broadcast_as_numpys(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal(x), rng.standard_normal(y)
+    traced = rg.jit(lambda a, b: a @ b)
+    for made in (rg.matmul(a, b), traced(a, b)):
+        assert made.shape == (a @ b).shape
+        np.testing.assert_allclose(made, a @ b)
+
+
+def test_dense_operands_that_do_not_broadcast() -> None:
+    with pytest.raises(rg.RuntimeCheckError, match="matmul: dim 0: expected extent 3, got 4"):
+        rg.matmul(np.ones((3, 2, 3)), np.ones((4, 3, 5)))
+
+
+def test_weights_of_one_component_are_those_of_all() -> None:
+    x = rg.from_lengths(np.arange(12.0).reshape(4, 3), [1, 3])
+    w = np.arange(6.0).reshape(1, 3, 2)
+    assert rg.matmul(x, w).tolist() == (x @ w[0]).tolist()
