@@ -190,11 +190,11 @@ class Methods(NDArrayOperatorsMixin):
         """Index of the first smallest element, as `argmax`."""
         return argmin(self, axis=axis, keepdims=keepdims)
 
-    def cumsum(self, axis: int) -> ArrayLike:
-        """Sums of the elements up to each one along a dim."""
+    def cumsum(self, axis: int | None = None) -> ArrayLike:
+        """Sums of the elements up to each one along a dim, which a vector has one of."""
         return cumsum(self, axis=axis)
 
-    def cumprod(self, axis: int) -> ArrayLike:
+    def cumprod(self, axis: int | None = None) -> ArrayLike:
         """Products of the elements up to each one along a dim."""
         return cumprod(self, axis=axis)
 

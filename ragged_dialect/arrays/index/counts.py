@@ -5,11 +5,12 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.index.gather import leading_level
+from ragged_dialect.arrays.index.routing import segment_sum
 from ragged_dialect.arrays.index.rows import as_index, check_lists, row_ids, static_extent
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, convert, kind
 from ragged_dialect.arrays.tracing.loops import compute, widened
-from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
 from ragged_dialect.arrays.tracing.wrap import contiguous
@@ -21,8 +22,9 @@ from ragged_dialect.types import dense_type
 
 @operation("bincount")
 def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
-    """How often each integer in [0, count) is in each component of lists of integers: [components, count], int64; with
-    `weights`, of the structure of `x`, the sums of these, which have a gradient. RangeError for other integers.
+    """How often each integer in [0, count) is in each component of lists of integers: [components, count], int64, or in
+    a vector: [count]; with `weights`, of the structure of `x`, the sums of these, which have a gradient. RangeError for
+    other integers.
 
     >>> rg.bincount(rg.ragged([[2, 0, 2], [], [1]]), 3)
     array([[1, 0, 2],
@@ -33,6 +35,8 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
     if x.dtype.kind != "i":
         raise ArgumentError(f"{op}: expected integers to count, got {x.described}")
     x, size = contiguous(x), as_index(count, "how many there are")
+    if x.ndim == 1:
+        return segment_sum(OPERATIONS["equal"](x, x) if weights is None else weights, x, count)
     axis = x.axes[0] if len(x.axes) == 1 else None
     if not isinstance(axis, NestedAxis) or axis.letters != "dr":
         raise LayoutError(f'{op}: expected lists of integers, got layout "{x.layout}"')

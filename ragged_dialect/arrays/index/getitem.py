@@ -86,7 +86,7 @@ def getitem(x: Any, index: object) -> Any:
 
 _ONE_ARRAY = (
     "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
-    "(use them one by one)"
+    "(of a table t[i, j] is rg.take_along_axis(rg.take(t, i), j[..., None], axis=-1)[..., 0])"
 )
 
 

@@ -311,8 +311,11 @@ def _end(a: ArrayLike, dim: int, x: ArrayLike) -> ArrayLike:
 
 @operation("ptp")
 def ptp(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
-    """The largest element less the smallest one."""
-    return OPERATIONS["subtract"](*(OPERATIONS[n](a, axis=axis, keepdims=keepdims) for n in ("max", "min")))
+    """The largest element less the smallest one; of no integers 0."""
+    high, low = (OPERATIONS[n](a, axis=axis, keepdims=keepdims) for n in ("max", "min"))
+    if a.dtype.kind == "i":
+        high = OPERATIONS["maximum"](high, low)
+    return OPERATIONS["subtract"](high, low)
 
 
 def size(a: ArrayLike, axis: int | None = None) -> int | None:

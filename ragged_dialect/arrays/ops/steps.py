@@ -20,6 +20,7 @@ from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, element_type, traced
 from ragged_dialect.arrays.tracing.wrap import contiguous
@@ -43,12 +44,13 @@ def scan(function: Step, init: ArrayLike, xs: ArrayLike, *, reverse: bool = Fals
     is `jax.lax.scan` of each component: recurrent networks, filters, dynamic programs.
 
     `xs` are arrays of [B, L, ...], ragged ones of one structure or dense ones, alone or in tuples, lists and dicts;
-    `init` are arrays of [B, ...] or numbers, in the dtype that NumPy gives them beside the elements. The function works
-    on all components that have an element there at once: `x` is [n, ...] and the carry [n, ...], with one row for each,
-    in an order of its own, so that `carry @ w` is a product. It treats rows apart from each other, gives a carry of the
-    same dtypes and shapes, and rows y, or None. The carry of an empty component is `init`. There are gradients by all
-    that is read; they read the carries, which are kept. Calls outside of `rg.jit` compile it once for a function, which
-    is called once then: define it outside of loops, and pass arrays that change in `init`.
+    `init` are arrays of [B, ...], of [1, ...] for all components or numbers, in the dtype that NumPy gives them beside
+    the elements. The function works on all components that have an element there at once: `x` is [n, ...] and the carry
+    [n, ...], with one row for each, in an order of its own, so that `carry @ w` is a product. It treats rows apart from
+    each other, gives a carry of the same dtypes and shapes, and rows y, or None. The carry of an empty component is
+    `init`. There are gradients by all that is read; they read the carries, which are kept. Calls outside of `rg.jit`
+    compile it once for a function, which is called once then: define it outside of loops, and pass arrays that change
+    in `init`.
 
     ```python
     def step(h, x):
@@ -114,13 +116,14 @@ class _Steps:
         return x
 
     def _state(self, x: Tensor, first: Tensor) -> Tensor:
+        batch = Tensor(self._trace, builders.lengths(first.value, 1), INT64, (batch_axis(self._axis, 0),))
         if not x.axes:
-            lengths = builders.lengths(first.value, 1)
-            batch = Tensor(self._trace, lengths, INT64, (batch_axis(self._axis, 0),))
             dtype = resolve("add", [x, first])[1][0] if x.weak else x.dtype
             return where(self._trace.constant(True, BOOL), astype(x, dtype=dtype), astype(batch, dtype=dtype))
         if not x.is_dense:
             raise LayoutError(f'scan: expected a dense init, got layout "{x.layout}"')
+        if x.shape[0] == 1:
+            return OPERATIONS["take"](x, OPERATIONS["multiply"](batch, 0), axis=0)
         batch_extent((x, 0), (first, 0), 0)
         return x
 
@@ -189,7 +192,8 @@ class _Steps:
             x = where(self._trace.constant(True, BOOL), x, old)
             x = astype(x, dtype=old.dtype) if x.dtype != old.dtype and x.weak else x
         if x.dtype != old.dtype or x.ndim != old.ndim or not x.is_dense:
-            raise ArgumentError(f"scan: expected a {name} as in init, {old.described}, got {x.described}")
+            hint = f" (init as {x.dtype.name}, or the {name} as {old.dtype.name})" if x.dtype != old.dtype else ""
+            raise ArgumentError(f"scan: expected a {name} as in init, {old.described}, got {x.described}{hint}")
         if any(a is not None and b is not None and a != b for a, b in zip(x.shape, old.shape, strict=True)):
             raise ArgumentError(f"scan: expected a {name} of shape {_text(old)}, got {_text(x)}")
         return Tensor(self._trace, shapes.cast(x.value, old.value.type), x.dtype, old.axes)
@@ -201,8 +205,10 @@ class _Steps:
             nothing = shapes.empty([shapes.dim(self._given[0].value, 0)], dtype)
             rows = Tensor(self._trace, nothing, x.dtype, (PlainAxis(None),))
             x = where(self._trace.constant(True, BOOL), x, rows)
-        if not x.is_dense or x.shape[0] is not None:
+        if not x.is_dense:
             raise ArgumentError(f"scan: expected rows as {name}, got {x.described}")
+        if x.shape[0] is not None:
+            raise _same_for_all(name)
         return x
 
     def _reached(self) -> list[ir.Operation]:
@@ -234,7 +240,11 @@ def _check_rows(op: ir.Operation, names: Mapping[ir.Value, str]) -> None:
         raise ArgumentError(f"scan: {failure} ({hint})") from None
     for x in terminator(block).operands:
         if rows.dim(x) != 0:
-            raise ArgumentError(f"scan: expected rows as {names[x]}, got the same for all (np.zeros_like(x) has rows)")
+            raise _same_for_all(names[x])
+
+
+def _same_for_all(name: str) -> ArgumentError:
+    return ArgumentError(f"scan: expected rows as {name}, got the same for all (np.zeros_like(x) has rows)")
 
 
 def _with_components(x: Tensor) -> Tensor:

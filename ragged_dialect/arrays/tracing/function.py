@@ -19,7 +19,7 @@ from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.results import Returned, plan_result
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, traced, tracing
-from ragged_dialect.errors import ArgumentError, TraceError
+from ragged_dialect.errors import ArgumentError, RaggedError, TraceError
 from ragged_dialect.locks import once
 
 Compiled = tuple[Any, Tree]
@@ -136,6 +136,17 @@ def _called(name: str, body: Traceable, tensors: list[Tensor]) -> object:
         return body(tensors)
     except RecursionError:  # every call of a jit function in traced code is a part of the trace
         raise TraceError(f"{name}: expected calls that come to an end, got a recursion without one") from None
+    except TypeError as error:
+        if isinstance(error, RaggedError) or "None" not in str(error) or not _has_unknown_extent(tensors):
+            raise
+        hint = (
+            "extents in x.shape that only calls know are None: np.zeros_like(x.lengths) has a number for each component"
+        )
+        raise TraceError(f"{name}: expected no None in computations, got one: {error} ({hint})") from error
+
+
+def _has_unknown_extent(tensors: list[Tensor]) -> bool:
+    return any(None in x.shape for x in tensors)
 
 
 def build(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:

@@ -47,6 +47,14 @@ def test_sums_of_integers_are_int64(dtype: str) -> None:
     assert found.tolist() == [[2 if dtype == "bool" else 200], [0]]
 
 
+@pytest.mark.parametrize("keys", [[2, 0, 2, 1], [2], []])
+def test_of_a_vector(keys: list[int]) -> None:
+    x, weights = np.array(keys, np.int64), np.arange(len(keys)) / 2
+    for count in (rg.bincount, rg.jit(rg.bincount)):
+        assert count(x, 3).tolist() == np.bincount(x, minlength=3).tolist()
+        assert count(x, 3, weights).tolist() == np.bincount(x, weights, 3).tolist()
+
+
 X = rg.ragged([[2, 0], [], [1]])
 
 

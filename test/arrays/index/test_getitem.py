@@ -263,14 +263,14 @@ REFUSED: list[Refusal] = [
      "(rg.gather and np.take_along_axis pick from each component)"),
     (lambda x: x[[0, 1], :, [0, 1]], TypeError,
      "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
-     "(use them one by one)"),
+     "(of a table t[i, j] is rg.take_along_axis(rg.take(t, i), j[..., None], axis=-1)[..., 0])"),
     (lambda x: rg.jit(lambda t: t[1, :, np.array([0, 1])])(np.ones((2, 3, 4))), TypeError,
      "getitem: expected no slice between a number and an array among the indices, got one (use them one by one)"),
     (lambda x: rg.jit(lambda t, i: t[:, np.array([0, 2]), ..., i])(np.ones((2, 3, 4)), 1), TypeError,
      "getitem: expected no slice between a number and an array among the indices, got one (use them one by one)"),
     (lambda x: rg.jit(lambda x, i: x[[0, 2], i, [0, 1]])(x, 0), TypeError,
      "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
-     "(use them one by one)"),
+     "(of a table t[i, j] is rg.take_along_axis(rg.take(t, i), j[..., None], axis=-1)[..., 0])"),
     (lambda x: x[np.array([10**12]), np.array([0])], IndexError,
      "getitem: level 0, component 0: expected index in [-4, 4), got 1000000000000"),
     (lambda x: x[[0, 1], [2, 0]], IndexError,

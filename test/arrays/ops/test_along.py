@@ -145,3 +145,10 @@ REFUSED: list[Refusal] = [
      "(-1 for an extent that only calls know)"),
 ]  # fmt: skip
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+def test_a_vector_has_one_dim_to_go_along() -> None:
+    x = np.arange(1.0, 5)
+    for function in (lambda x: x.cumsum(), np.cumsum, lambda x: x.cumsum(0)):
+        assert rg.jit(lambda x, f=function: f(x + 0))(x).tolist() == x.cumsum().tolist()
+    assert rg.jit(lambda x: (x + 0).cumprod())(x).tolist() == x.cumprod().tolist()

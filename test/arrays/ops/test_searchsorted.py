@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -72,6 +74,41 @@ def test_members() -> None:
     assert np.isin(rg.ragged([[3], [-1, -2, -3]]), halves).tolist() == [[False], [True, False, True]]
     traced = rg.jit(lambda x, t: np.isin(x, t))(x, np.array([9, 3, 1]))
     np.testing.assert_array_equal(traced.values, np.isin(np.asarray(x.values), [9, 3, 1]))
+
+
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+
+
+@pytest.mark.parametrize(
+    "test", [[7, -5], [LEAST], [MOST, MOST - 3], [LEAST, MOST], [0, 1 << 15], [0, 1 << 16]], ids=str
+)
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_members_that_are_near_each_other(test: list[int], dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    x = rg.from_lengths(np.array([7, -5, 0, limits.min, limits.max, limits.max - 3, 1], dtype), [3, 0, 4])
+    for isin in (np.isin, rg.jit(lambda x: np.isin(x, test))):
+        found = isin(x, test) if isin is np.isin else isin(x)
+        assert found.values.tolist() == np.isin(np.asarray(x.values), test).tolist()
+
+
+@pytest.mark.parametrize("bounds", [{}, {"left": -9.0, "right": 9.0}], ids=str)
+@pytest.mark.parametrize("is_jit", [False, True])
+def test_interpolation(bounds: dict[str, float], is_jit: bool) -> None:
+    def interp(x: Any, xp: Any, fp: Any) -> Any:
+        return np.interp(x, xp, fp, **bounds)
+
+    function, rng, lengths = rg.jit(interp) if is_jit else interp, np.random.default_rng(0), [3, 1, 7, 2]
+    points = np.concatenate([np.sort(rng.permutation(9)[:n]) for n in lengths]).astype(np.float64)
+    xp, fp = rg.from_lengths(points, lengths), rg.from_lengths(rng.standard_normal(13), lengths)
+    x = rg.from_lengths(np.array([-1, 0, 1.5, 2, 8, 9, np.nan, 4, 3.25, 7, 8.5]), [4, 0, 6, 1])
+    dense = rng.random((4, 5)) * 10 - 1
+    found = [(function(x, xp, fp), x), (function(dense, xp, fp), dense)]
+    for made, at in found:
+        for own, *component in zip(made, at, xp, fp, strict=True):
+            np.testing.assert_allclose(np.asarray(own), np.interp(*map(np.asarray, component), **bounds), rtol=1e-12)
+    line = np.asarray(xp[2]), np.asarray(fp[2])
+    np.testing.assert_allclose(function(x, *line).values, np.interp(np.asarray(x.values), *line, **bounds), rtol=1e-12)
+    assert function(x.astype(np.float32), xp.astype(np.float32), fp.astype(np.float32)).dtype == np.float32
 
 
 @pytest.mark.sampled(8)

@@ -340,8 +340,9 @@ def kept_rows(init: Any, x: Any) -> Any:
         (lambda h, x: (np.ones((6, 4)), x), "scan: expected rows as carry, got the same for all"),
         (lambda h, x: (h + np.ones((6, 4)), x), "what there is of each component goes into init or xs; w"),
         (lambda h, x: (h + rg.take(x, np.argmax(x, axis=1)), None), "treat rows apart from each other, got take"),
-        (lambda h, x: (h, x[0]), "scan: expected rows as y, got float64 of rank 1"),
+        (lambda h, x: (h, x[0]), "scan: expected rows as y, got the same for all"),
         (lambda h, x: (h.astype(np.float32), None), "expected a carry as in init, float64 of rank 2, got float32"),
+        (lambda h, x: (h.astype(np.float32), None), r"\(init as float32, or the carry as float64\)"),
         (lambda h, x: (h[:, :2], None), r"scan: expected a carry of shape \(n, 4\), got \(n, 2\)"),
         (lambda h, x: ((h, h), None), "scan: expected a carry of the containers of init from the function, got others"),
         (lambda h, x: h, "scan: expected a carry and rows from the function, got Tensor"),
@@ -393,6 +394,19 @@ test_refusals = refused(
         ),
     ]
 )
+
+
+@pytest.mark.parametrize("lengths", [(3, 0, 5), (2,), ()])
+def test_init_of_one_row_is_that_of_all(lengths: tuple[int, ...]) -> None:
+    x, w = elements(3, lengths=lengths), rows(1, 3)
+
+    def step(h: Any, x: Any) -> Any:
+        return h + x, h
+
+    last, states = rg.jit(lambda x, w: rg.scan(step, w, x))(x, w)
+    wanted, before = rg.scan(step, np.repeat(w, len(lengths), 0), x)
+    assert last.tolist() == wanted.tolist()
+    assert states.tolist() == before.tolist()
 
 
 TEXT = """func.func @f(%x: !x, %s: tensor<?x2xf32>) -> (!x, !x, tensor<?x2xf32>) {

@@ -314,6 +314,45 @@ def test_recursion_comes_to_an_end(call: Callable[[Any], Any]) -> None:
     assert _doubled(array(LENGTHS), 5).tolist() == (array(LENGTHS) * 32).tolist()
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.full((x.shape[0], 1), 7.0),
+        lambda x: x / (1.0 + x.shape[0]),
+        lambda x: rg.scan(lambda c, z: (c + z, c), np.zeros(x.shape[0]), x),
+    ],
+)
+def test_extents_that_calls_know_are_no_numbers(function: Callable[[Any], Any]) -> None:
+    text = r"\w+: expected no None in computations, got one: .+ \(extents in x.shape that only calls know are None"
+    with pytest.raises(rg.TraceError, match=text):
+        rg.jit(function)(array((2, 0, 3)))
+
+
+def test_other_errors_of_functions_stay_what_they_are() -> None:
+    with pytest.raises(TypeError, match="no numbers"):
+        rg.jit(_without_numbers)(array((2, 0, 3)))
+
+
+def _without_numbers(x: Any) -> Any:
+    raise TypeError("no numbers")
+
+
+def test_extents_of_what_a_function_holds_on_to_are_known() -> None:
+    weights = np.array([1.0, 2.0])
+    seen: list[Any] = []
+
+    @rg.jit
+    def weighted(x: Any) -> Any:
+        made = x[:, :, None] * weights
+        seen.append(made.shape)
+        return rg.attention(made, made, made)
+
+    x = rg.ragged([[1.0, 2.0], [], [3.0]])
+    made = x[:, :, None] * weights
+    np.testing.assert_allclose(weighted(x).values, rg.attention(made, made, made).values)
+    assert seen == [(None, None, 2)]
+
+
 def test_an_operation_compiled_as_it_is() -> None:
     x = array(LENGTHS)
     got = rg.jit(rg.transposed_matmul)(x, x)

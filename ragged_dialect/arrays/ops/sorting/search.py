@@ -41,6 +41,19 @@ def isin(v: Tensor, a: Tensor) -> Tensor:
     return _searched(a, v, "left", BOOL)
 
 
+@operation("is_listed")
+def is_listed(v: Tensor, table: Tensor, low: Tensor) -> Tensor:
+    """Of integers `v` the element of `table` that is so far behind its first one as `v` is above `low`, and of all
+    others its last one."""
+    first, last = build.value(convert(low.scalar, low.dtype, INT64)), build.sub(shapes.dim(table.storage, 0), 1)
+
+    def listed(given: list[ir.Value]) -> list[ir.Value]:
+        place = arith.minui(arith.subi(given[0], first), build.to_i64(build.value(last)))
+        return [tensor.extract(table.storage, [build.to_index(place)])]
+
+    return map_elements(v.trace, [v], [INT64], [BOOL], listed, exact("positive"))[0]
+
+
 def _searched(a: Tensor, v: Tensor, side: str, result: DType) -> Tensor:
     """The place of each element of `v` in a vector that is in order, or in that of its component, or as a boolean
     whether it is there: then it is among the elements that it is compared with."""
