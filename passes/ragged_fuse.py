@@ -139,7 +139,8 @@ class _Block:
         value = op.results[0]
         readers = list(dict.fromkeys(use.owner.operation for use in value.uses))
         users = [user for user in readers if user.name not in _OF_STRUCTURE]
-        kept = int(len(users) == len(readers) and structural_source(value, self.sources) != value)
+        is_own = is_ragged(value.type) and structural_source(value, self.sources) == value
+        kept = int(len(users) == len(readers) and not is_own)
         if not kept < len(users) <= _CONSUMERS or any(user.block != self.block for user in users):
             return
         nest = _nest(op)

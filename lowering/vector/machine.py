@@ -44,7 +44,7 @@ class Registers:
 REGISTERS = {
     "none": None,
     "sse": Registers(16, ()),
-    "avx2": Registers(32, (4, 8)),
+    "avx2": Registers(32, (4, 8), packed=(4, 8)),
     "avx512": Registers(64, (1, 2, 4, 8), packed=(4, 8), gathered=(4, 8), count=32),
 }
 """By the names that `expand-ragged-math` has for them."""

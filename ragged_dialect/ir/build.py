@@ -242,3 +242,14 @@ def folded(value: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]) -
         count //= 2
         value = combine(lanes_of(value, 0, count), lanes_of(value, count, count))
     return vector.extract(value, [], [0])
+
+
+def intrinsic(name: str, *operands: ir.Value) -> ir.Value:
+    """The result of an intrinsic of LLVM, of the type of its first operand."""
+    attributes = {
+        "intrin": ir.StringAttr.get(name),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+    }
+    results = [operands[0].type]
+    return ir.Operation.create("llvm.call_intrinsic", results=results, operands=operands, attributes=attributes).result

@@ -117,16 +117,6 @@ def wait_for_groups(pending: int) -> None:
     ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": number})
 
 
-def call_intrinsic(name: str, x: ir.Value) -> ir.Value:
-    """The result of an intrinsic of LLVM, of its operand's type."""
-    attributes = {
-        "intrin": ir.StringAttr.get(name),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
-        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-    }
-    return ir.Operation.create("llvm.call_intrinsic", results=[x.type], operands=[x], attributes=attributes).result
-
-
 def _address(buffer: ir.Value) -> ir.Value:
     return ir.Operation.create(
         "memref.extract_aligned_pointer_as_index", results=[build.index_type()], operands=[buffer]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import tensor
 from ragged_dialect.arrays.index.gather import leading_level
 from ragged_dialect.arrays.index.routing import segment_sum
 from ragged_dialect.arrays.index.rows import as_index, check_lists, row_ids, static_extent
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, convert, kind
-from ragged_dialect.arrays.tracing.loops import compute, widened
+from ragged_dialect.arrays.tracing.loops import widened
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
-from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.types import dense_type
 
@@ -41,7 +40,7 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
     if not isinstance(axis, NestedAxis) or axis.letters != "dr":
         raise LayoutError(f'{op}: expected lists of integers, got layout "{x.layout}"')
     builders.assert_valid([size], "at_least", op, 1, factor=0)
-    parents, rows, keys = PlainAxis(None), row_ids(x, axis), shapes.as_vector(x.storage)
+    rows, keys = row_ids(x, axis), shapes.as_vector(x.storage)
     lengths = builders.lengths(x.value, 1)
     builders.assert_valid([build.value(shapes.dim(lengths, 0)), size], "fits", op, 1)
     check_lists(x, [], lambda given: convert(given[0], x.dtype, INT64), lambda _: size, kind="index")
@@ -57,15 +56,7 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
             weights = widened(weights)
         terms, dtype = weights.storage, weights.dtype
     sums = known(builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size))))
-    axes = [parents, PlainAxis(static_extent(count))]
-    static = (None, axes[1].extent)
-    out = shapes.cast(
-        shapes.empty([shapes.dim(lengths, 0), axes[1].extent or size], element_type(dtype)),
-        dense_type(static, element_type(dtype)),
-    )
-
-    def of(_: list[ir.Value]) -> list[ir.Value]:
-        place = build.add(build.mul(loop_index(0), size), loop_index(1))
-        return [tensor.extract(sums, [build.value(place)])]
-
-    return compute(x.trace, [], [(out, dtype, axes, (0, 1))], 2, frozenset(), of)[0]
+    axes = [PlainAxis(None), PlainAxis(static_extent(count))]
+    rows = dense_type((None, axes[1].extent), element_type(dtype))
+    sizes = build.split([shapes.dim(lengths, 0), axes[1].extent or size])
+    return Tensor(x.trace, tensor.expand_shape(rows, sums, [[0, 1]], *sizes), dtype, tuple(axes))

@@ -327,7 +327,7 @@ class AttentionKernel(ABC):
         """2 to the power of `factor` times a score less what its row is measured from: what is no normal number is
         0."""
         power = math_ops.fma(score, number(self.factor), arith.negf(base))
-        return fragments.call_intrinsic("llvm.nvvm.ex2.approx.ftz.f32", power)
+        return build.intrinsic("llvm.nvvm.ex2.approx.ftz.f32", power)
 
     def added(
         self, tile: Tile, stage: ir.Value, weights: list[list[ir.Value]], sums: list[list[ir.Value]]
