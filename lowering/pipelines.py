@@ -74,7 +74,8 @@ def _short_floats(half: str) -> str:
 def _llvm(half: str) -> Stage:
     return Stage(
         "llvm",
-        "guard-ragged-allocs,expand-compressed-stores,convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
+        "guard-ragged-allocs,expand-compressed-stores,convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata,"
+        "lower-affine,convert-math-to-funcs,"
         "convert-math-to-llvm,convert-math-to-libm,"
         f"{_short_floats(half)},arith-expand{{include-bf16=true}},convert-arith-to-llvm,"
         "convert-index-to-llvm,convert-ub-to-llvm,finalize-memref-to-llvm{use-generic-functions=true},convert-cf-to-llvm,"
