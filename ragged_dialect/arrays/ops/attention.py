@@ -64,7 +64,9 @@ def _attention(
         raise ArgumentError(f"attention: expected arrays of rank 3 or 4, got ranks {q.ndim}, {k.ndim} and {v.ndim}")
     extent = q.shape[-1]
     if scale is None and extent is None:
-        raise ArgumentError("attention: expected a scale for a dynamic feature dim, got none")
+        raise ArgumentError(
+            "attention: expected a scale for an unknown number of features, got none (scale=1 / np.sqrt(d))"
+        )
     factor = float(scale if scale is not None else 1 / math.sqrt(extent or 1))
     keys, values = k.nested(0), v.nested(0)
     if keys is not None and values is not None:

@@ -249,7 +249,7 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.attention(array(LENGTHS, (0, 4)), array(LENGTHS, (2, 4)), array(LENGTHS, (2, 4))), rg.LayoutError,
      "attention: expected heads of q that are a positive multiple of 2, got 0"),
     (lambda x: rg.jit(lambda a: rg.attention(a, a, a), dynamic_dims=(2,))(x), TypeError,
-     "attention: expected a scale for a dynamic feature dim, got none"),
+     "attention: expected a scale for an unknown number of features, got none (scale=1 / np.sqrt(d))"),
     (lambda x: rg.attention(x, x, x, causal="left"), TypeError,
      "attention: expected causal among False, True, top-left, bottom-right, got 'left'"),
     (lambda x: rg.attention(x, x, x, window=(1, -2)), TypeError,

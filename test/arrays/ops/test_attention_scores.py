@@ -343,7 +343,7 @@ REFUSED: list[Refusal] = [
     (call(lambda s, b, h, i, j: s + rg.take(SLOPES, i + np.int64(2**62))), IndexError,
      "attention: level 0: expected index in [0, 2199023255552), got 461168711793"),
     (lambda q, k, v: rg.attention(q, k, v, score=lambda s, b, h, i, j: s + q[b][i][h].sum()), TypeError,
-     "attention: expected a score of functions of numbers and elements of dense arrays, got 'ragged.select'"),
+     "attention: expected a score that indexes the first dims of dense arrays, one after the other, got other indices"),
     (call(lambda s, b, h, i, j: s + rg.take(rg.take(TABLE, i % 21, axis=1), h)), TypeError,
      "attention: expected a score that indexes the first dims of dense arrays, one after the other, got other indices"),
     (call(lambda s, b, h, i, j: rg.softmax(rg.take(TABLE, h), axis=0)[0] + s), TypeError,

@@ -337,22 +337,6 @@ def _without_numbers(x: Any) -> Any:
     raise TypeError("no numbers")
 
 
-def test_extents_of_what_a_function_holds_on_to_are_known() -> None:
-    weights = np.array([1.0, 2.0])
-    seen: list[Any] = []
-
-    @rg.jit
-    def weighted(x: Any) -> Any:
-        made = x[:, :, None] * weights
-        seen.append(made.shape)
-        return rg.attention(made, made, made)
-
-    x = rg.ragged([[1.0, 2.0], [], [3.0]])
-    made = x[:, :, None] * weights
-    np.testing.assert_allclose(weighted(x).values, rg.attention(made, made, made).values)
-    assert seen == [(None, None, 2)]
-
-
 def test_an_operation_compiled_as_it_is() -> None:
     x = array(LENGTHS)
     got = rg.jit(rg.transposed_matmul)(x, x)
