@@ -216,7 +216,7 @@ func.func @other_scans(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm
 
 // -----
 
-// Runs of at most one element are stored side by side.
+// Runs of at most four elements are stored side by side: of one by a store for all, of two by two, of four by four.
 
 // CHECK-LABEL: func.func @runs
 // CHECK-SAME: (%[[OFFSETS:.*]]: memref<?xi64>, %[[N:.*]]: index, %{{.*}}: index)
@@ -227,7 +227,15 @@ func.func @other_scans(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm
 // CHECK: %[[SHORT:.*]] = arith.cmpi ule
 // CHECK: %[[ALL:.*]] = vector.reduction <and>, %[[SHORT]]
 // CHECK: scf.if %[[ALL]]
-// CHECK: vector.compressstore
+// CHECK-COUNT-1: vector.compressstore
+// CHECK: else
+// CHECK: vector.reduction <and>
+// CHECK: vector.shuffle {{.*}} [0, 0, 1, 1, 2, 2, 3, 3]
+// CHECK-COUNT-2: vector.compressstore
+// CHECK: else
+// CHECK: vector.reduction <and>
+// CHECK: vector.shuffle {{.*}} [0, 0, 0, 0, 1, 1, 1, 1]
+// CHECK-COUNT-4: vector.compressstore
 // CHECK: else
 // CHECK: scf.for
 // CHECK: vector.maskedstore

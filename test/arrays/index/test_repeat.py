@@ -101,3 +101,15 @@ def test_more_rows_than_offsets_hold(counts: Any, target: str) -> None:
 def test_an_axis_is_needed() -> None:
     with pytest.raises(rg.ArgumentError, match="missing a required argument: 'axis'"):
         np.repeat(rg.ragged([[1.0], []]), 2)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 9])
+def test_short_runs(most: int) -> None:
+    rng = np.random.default_rng(most)
+    for size in (1, 3, 4, 7, 8, 9, 15, 16, 17, 40, 1000):
+        counts = rng.integers(0, most + 1, size)
+        x = rg.from_lengths(np.arange(size, dtype=np.float32), [size])
+        found = rg.repeat(x, rg.from_lengths(counts, [size]), axis=1)
+        np.testing.assert_array_equal(found.values, np.repeat(np.arange(size, dtype=np.float32), counts))
+        ids = rg.from_lengths(np.zeros(int(counts.sum())), counts).row_ids
+        np.testing.assert_array_equal(ids, np.repeat(np.arange(size), counts))
