@@ -150,6 +150,8 @@ class _Block:
             or not _moves_less(nest, value, len(users))
         ):
             return
+        if _is_copy(nest) and len({self._feeds_functions(user) for user in users}) > 1:
+            return
         for user in users:
             consumer = _nest(user)
             fused = None if consumer is None else inline(consumer, value, nest)
@@ -168,6 +170,22 @@ class _Block:
             for number, operand in enumerate(user.operands):
                 if operand == value:
                     user.operands[number] = own.results[0]
+
+    def _feeds_functions(self, op: ir.Operation) -> bool:
+        """Whether functions of single elements are computed of what an op makes of others. Beside folds, which would
+        read windows, they would be in loops over components with these."""
+        seen, waiting = {op}, [op]
+        while waiting:
+            for use in waiting.pop().results[0].uses:
+                user = use.owner.operation
+                nest = None if user in seen or user.name in _OF_STRUCTURE else _nest(user)
+                seen.add(user)
+                if nest is None or not nest.is_parallel:
+                    continue
+                if not (_is_cheap(nest) or _has_rows(nest)):
+                    return True
+                waiting.append(user)
+        return False
 
     def _fuse_into(self, op: ir.Operation, nest: FusedNest | None) -> None:
         if nest is None:
@@ -345,8 +363,16 @@ def _parts_rows(nest: FusedNest, fused: FusedNest, most: int) -> bool:
 def _parts_elements(nest: FusedNest, producer: FusedNest) -> bool:
     """Whether functions of single elements would leave the loop over all of them for loops over windows, of which short
     ones fill no vector."""
-    is_cheap = all(step.name in _CHEAP for step in nest.steps)
-    return _reads_windows(producer) and not (is_cheap or _reads_windows(nest) or _has_rows(nest))
+    return _reads_windows(producer) and not (_is_cheap(nest) or _reads_windows(nest) or _has_rows(nest))
+
+
+def _is_cheap(nest: FusedNest) -> bool:
+    return all(step.name in _CHEAP for step in nest.steps)
+
+
+def _is_copy(nest: FusedNest) -> bool:
+    """Whether a nest makes windows contiguous."""
+    return not nest.steps and _reads_windows(nest)
 
 
 def _reads_windows(nest: FusedNest) -> bool:

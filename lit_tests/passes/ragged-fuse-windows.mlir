@@ -63,3 +63,18 @@ func.func @function_of_rows(%a: tensor<3x?x8xf32, #ragged.layout<"dw|d">>) -> (t
   %e = math.exp %c : tensor<3x?x8xf32, #ragged.layout<"dr|d">>
   return %o, %e : tensor<?xi64>, tensor<3x?x8xf32, #ragged.layout<"dr|d">>
 }
+
+// Beside folds a function would be in loops over components: all stays as it was.
+// CHECK-LABEL: func.func @function_beside_a_fold
+// CHECK-SAME: (%{{.*}}: tensor<3x?xf32, #ragged.layout<"dw">>
+// CHECK: %[[C:.*]] = ragged.compact
+// CHECK: ins(%[[C]] : tensor<3x?xf32, #ragged.layout<"dr">>)
+// CHECK: math.exp
+// CHECK: linalg.reduce {{.*}} ins(%[[C]] : tensor<3x?xf32, #ragged.layout<"dr">>)
+func.func @function_beside_a_fold(%a: tensor<3x?xf32, #ragged.layout<"dw">>, %i: tensor<3xf32>) -> (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3xf32>) {
+  %c = ragged.compact %a : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  %n = arith.negf %c : tensor<3x?xf32, #ragged.layout<"dr">>
+  %e = math.exp %n : tensor<3x?xf32, #ragged.layout<"dr">>
+  %s = linalg.reduce { arith.addf } ins(%c : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
+  return %e, %s : tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3xf32>
+}

@@ -67,11 +67,17 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike = None, r
         read, count = OPERATIONS["gather"], xp.lengths[:, None]
     else:
         read, count = OPERATIONS["take"], OPERATIONS["sum"](OPERATIONS["equal"](xp, xp))
+    if getattr(xp, "shape", None) == (0,):
+        raise ArgumentError("np.interp: expected points, got none")
     where, less = OPERATIONS["where"], OPERATIONS["less"]
     at = OPERATIONS["minimum"](OPERATIONS["maximum"](searched(xp, x, side="right"), 1), count - 1)
     (begin, end), (low, high) = ((read(points, at - 1), read(points, at)) for points in (xp, fp))
-    is_one = OPERATIONS["equal"](begin, end)
-    made = low + (x - begin) * ((high - low) / where(is_one, 1, end - begin))
-    made = where(OPERATIONS["logical_or"](is_one, less(end, x) | OPERATIONS["equal"](end, x)), high, made)
+    is_one, equal = OPERATIONS["equal"](begin, end), OPERATIONS["equal"]
+    slope = (high - low) / where(is_one, 1, end - begin)
+    made = low + (x - begin) * slope
+    made = where(OPERATIONS["isnan"](made), high + (x - end) * slope, made)  # beside infinite numbers
+    made = where(OPERATIONS["logical_and"](OPERATIONS["isnan"](made), equal(low, high)) & equal(x, x), low, made)
+    made = where(equal(x, begin), low, made)
+    made = where(OPERATIONS["logical_or"](is_one, less(end, x) | equal(end, x)), high, made)
     made = where(less(x, begin), low if left is None else left, made)
     return made if right is None else where(less(end, x), right, made)

@@ -139,9 +139,7 @@ def _called(name: str, body: Traceable, tensors: list[Tensor]) -> object:
     except TypeError as error:
         if isinstance(error, RaggedError) or "None" not in str(error) or not _has_unknown_extent(tensors):
             raise
-        hint = (
-            "extents in x.shape that only calls know are None: np.zeros_like(x.lengths) has a number for each component"
-        )
+        hint = "if it is of x.shape: what only calls know is None there; np.zeros_like(x.lengths) is for each component"
         raise TraceError(f"{name}: expected no None in computations, got one: {error} ({hint})") from error
 
 

@@ -76,6 +76,19 @@ def test_members() -> None:
     np.testing.assert_array_equal(traced.values, np.isin(np.asarray(x.values), [9, 3, 1]))
 
 
+def test_interpolation_beside_infinite_numbers() -> None:
+    rng, some = np.random.default_rng(0), [0, 1, 2, np.inf, -np.inf, 0.5]
+    for _ in range(60):
+        count = int(rng.integers(1, 5))
+        xp, fp = np.sort(rng.choice(some, count, replace=False)), rng.choice([*some, np.nan], count)
+        x = rng.choice([*some, np.nan, 3], 6)
+        with np.errstate(invalid="ignore"):
+            wanted = np.interp(x, xp, fp)
+        np.testing.assert_array_equal(np.interp(rg.from_lengths(x, [6]), xp, fp).values, wanted)
+    with pytest.raises(rg.ArgumentError, match=r"np.interp: expected points, got none"):
+        np.interp(rg.ragged([[1.0]]), np.zeros(0), np.zeros(0))
+
+
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
 
