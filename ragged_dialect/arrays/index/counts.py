@@ -57,6 +57,6 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
         terms, dtype = weights.storage, weights.dtype
     sums = known(builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size))))
     axes = [PlainAxis(None), PlainAxis(static_extent(count))]
-    rows = dense_type((None, axes[1].extent), element_type(dtype))
+    counted = dense_type((None, axes[1].extent), element_type(dtype))
     sizes = build.split([shapes.dim(lengths, 0), axes[1].extent or size])
-    return Tensor(x.trace, tensor.expand_shape(rows, sums, [[0, 1]], *sizes), dtype, tuple(axes))
+    return Tensor(x.trace, tensor.expand_shape(counted, sums, [[0, 1]], *sizes), dtype, tuple(axes))

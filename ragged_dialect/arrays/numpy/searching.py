@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.ops.sorting.search import searchsorted as searched
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
 
 
@@ -63,7 +65,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike = None, r
     """The numbers at `x` on the lines from each point of `xp`, which are in order, to the next, whose numbers are `fp`:
     dense vectors, or lists, of which each component has its own `x`, a list or [B, K]. Before the first point it is
     `left`, behind the last one `right`, by default the numbers there. In the dtype of what it is computed of."""
-    if isinstance(xp, Value) and not xp.layout.is_dense:
+    if isinstance(xp, (RaggedArray, Tensor)) and not xp.layout.is_dense:
         read, count = OPERATIONS["gather"], xp.lengths[:, None]
     else:
         read, count = OPERATIONS["take"], OPERATIONS["sum"](OPERATIONS["equal"](xp, xp))
