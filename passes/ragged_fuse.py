@@ -176,8 +176,7 @@ class _Block:
         read windows, they would be in loops over components with these."""
         seen, waiting = {op}, [op]
         while waiting:
-            for use in waiting.pop().results[0].uses:
-                user = use.owner.operation
+            for user in [use.owner.operation for made in waiting.pop().results for use in made.uses]:
                 nest = None if user in seen or user.name in _OF_STRUCTURE else _nest(user)
                 seen.add(user)
                 if nest is None or not nest.is_parallel:

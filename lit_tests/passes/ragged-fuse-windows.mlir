@@ -78,3 +78,14 @@ func.func @function_beside_a_fold(%a: tensor<3x?xf32, #ragged.layout<"dw">>, %i:
   %s = linalg.reduce { arith.addf } ins(%c : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
   return %e, %s : tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3xf32>
 }
+
+// What is returned besides has no loop.
+// CHECK-LABEL: func.func @returned
+// CHECK: %[[C:.*]] = ragged.compact
+// CHECK: math.exp %[[C]]
+// CHECK: return %[[C]]
+func.func @returned(%a: tensor<3x?xf32, #ragged.layout<"dw">>) -> (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>) {
+  %c = ragged.compact %a : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  %e = math.exp %c : tensor<3x?xf32, #ragged.layout<"dr">>
+  return %c, %e : tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>
+}

@@ -109,7 +109,7 @@ def softmaxes(x: Any, offsets: Any) -> Any:
     return found
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("f32", 1e-6), ("f16", 2e-3)])
 def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:

@@ -75,6 +75,7 @@ def test_short_floats_stay_what_they_are(dtype: str, limit: float) -> None:
     np.testing.assert_allclose(found.astype("float64"), expected, atol=limit * np.abs(expected).max())
 
 
+@pytest.mark.slow
 def test_ragged_tokens_keep_their_structure() -> None:
     layer, lengths = made(20, 4), np.array([0, 13, 0, 7])
     x, scores = (rg.from_lengths(a, lengths) for a in (layer.x, layer.scores))

@@ -238,7 +238,7 @@ REFUSED: list[Refusal] = [
       for name in ("dot", "inner", "tensordot")),
     *((lambda x, name=name: getattr(np, name)(x), TypeError, f"np.{name}: {HAVE} (masks are indices as they are: ")
       for name in ("nonzero", "argwhere", "flatnonzero")),
-    (lambda x: np.interp(x, x, x), TypeError, f"np.interp: {HAVE} (rg.searchsorted finds the places of numbers, "),
+    (lambda x: np.trim_zeros(x), TypeError, f"np.trim_zeros: {HAVE} (x[mask] leaves out what the mask does not have"),
     *((lambda x, use=use: use(x), TypeError, f"{HAVE} (rg.concat joins along any dim, rg.stack along a new one)")
       for use in (lambda x: np.tile(x, 2), lambda x: np.append(x, x), lambda x: np.hstack([x, x]),
                   lambda x: np.vstack([x, x]), lambda x: np.insert(x, 0, x))),

@@ -124,6 +124,7 @@ def test_keys_and_sums_beside_a_score() -> None:
     assert lse.shape[2:] == (HEADS,)
 
 
+@pytest.mark.slow
 def test_masks_beside_what_bounds_keys() -> None:
     arrays, bias = given(), np.random.default_rng(1).standard_normal((HEADS, 40, 70)).astype(np.float32)
     made, lse = rg.attention(*arrays, mask=bias, causal="bottom-right", window=(6, -1), softcap=2.0, return_lse=True)

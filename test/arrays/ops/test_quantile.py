@@ -68,7 +68,7 @@ def test_several_are_of_one_sort_and_other_ones_of_one_program(features: tuple[i
     np.testing.assert_allclose(rg.quantile(dense, np.array(QS), axis=1), np.quantile(dense, QS, axis=1))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32])
 @pytest.mark.parametrize("features", [(), (3,)])
 def test_quantiles_of_what_is_a_number(dtype: Any, features: tuple[int, ...]) -> None:

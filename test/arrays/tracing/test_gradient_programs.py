@@ -50,7 +50,7 @@ def test_random_programs(seed):
     assert check(seed) is None
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 4))
 def test_programs_of_several_chunks(seed, monkeypatch):
     monkeypatch.setenv("RAGGED_CACHE", "0")

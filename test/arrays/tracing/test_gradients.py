@@ -232,6 +232,7 @@ def _softmax(x):
     return rg.softmax(x, axis=1)
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_products_of_features():
     """The zeros that derivatives are added to take the place of tangents."""
     x = rows(np.random.default_rng(0), [2, 0, 3], 3)

@@ -85,6 +85,7 @@ def test_rows_of_batches_of_several_dims(features):
     )
 
 
+@pytest.mark.slow
 def test_features_of_windows():
     check(lambda x: x[:, 1:][..., 0][:, :, 1:], ROWS)
     check(lambda x: x[:, 1:][..., :1][:, :1], ROWS)
