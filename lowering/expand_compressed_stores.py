@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type
+from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type, number_of
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -35,15 +35,9 @@ class ExpandCompressedStores(RaggedPass):
         for store in find_ops(op, "vector.compressstore"):
             buffer, *at, mask, lanes = store.operands
             with ir.InsertionPoint(store), store.location:
-                first = first_lanes(_number_of(mask), mask.type.shape[0])
+                first = first_lanes(number_of(mask), mask.type.shape[0])
                 vector.maskedstore(buffer, at, first, _side_by_side(lanes, mask))
             store.erase()
-
-
-def _number_of(mask: ir.Value) -> ir.Value:
-    """How many lanes of a mask are true."""
-    ones = arith.extui(lanes_type(mask.type.shape[0], build.i64()), mask)
-    return build.to_index(vector.reduction(build.i64(), ir.Attribute.parse("#vector.kind<add>"), ones))
 
 
 def _side_by_side(lanes: ir.Value, mask: ir.Value) -> ir.Value:

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.memory import room
 from ragged_dialect.lowering.merge_sort import MergeSort, Row
-from ragged_dialect.lowering.vector.lanes import first_lanes, splat, store_lanes
+from ragged_dialect.lowering.vector.lanes import first_lanes, number_of, splat, store_lanes
 
 LIMIT = 1024
 """The most elements that are found so. Candidates, with their numbers and room to merge them, have 150 KB then, which
@@ -93,9 +93,7 @@ class PartialSort:
             def packed(below: ir.Value) -> list[ir.Value]:
                 for value, buffer in zip(row, buffers, strict=True):
                     vector.compressstore(buffer, carried, below, value)
-                ones = arith.extui(ir.VectorType.get([lanes], build.i64()), below)
-                number = vector.reduction(build.i64(), ir.Attribute.parse("#vector.kind<add>"), ones)
-                return [build.value(build.add(carried[0], build.to_index(number)))]
+                return [build.value(build.add(carried[0], number_of(below)))]
 
             return flow.choose(is_first, whole, some, [carried[0].type])
 

@@ -66,6 +66,8 @@ class RaggedFuse(RaggedPass):
     and the like are computed by each of several consumers, where that moves fewer bytes than storing their results
     does. What a scan is of is computed in its loop (`expand-ragged-scans`), and so is what becomes of its elements, but
     for functions and divisions where it steps over single elements, which run on scalars.
+    What `ragged.compact` makes of windows is read where it is, but by functions of single elements, which run on
+    vectors in a loop over all of them; the op stays for its structure.
     Rows of at least 8 elements that are read at the places of `ragged.group_by`, each of them once, are computed there.
     Uses of the structure alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two
     nests join when they read one tensor over all their loops and neither needs the other; of dense tensors

@@ -59,3 +59,9 @@ def store_lanes(value: ir.Value, buffer: ir.Value, at: Sequence[ir.Value], mask:
         vector.store(value, buffer, at)
     else:
         vector.maskedstore(buffer, at, mask, value)
+
+
+def number_of(mask: ir.Value) -> ir.Value:
+    """How many lanes of a mask are true."""
+    ones = arith.extui(lanes_type(mask.type.shape[0], build.i64()), mask)
+    return build.to_index(vector.reduction(build.i64(), ir.Attribute.parse("#vector.kind<add>"), ones))

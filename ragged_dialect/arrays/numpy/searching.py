@@ -65,12 +65,12 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike = None, r
     """The numbers at `x` on the lines from each point of `xp`, which are in order, to the next, whose numbers are `fp`:
     dense vectors, or lists, of which each component has its own `x`, a list or [B, K]. Before the first point it is
     `left`, behind the last one `right`, by default the numbers there. In the dtype of what it is computed of."""
+    if getattr(xp, "shape", None) == (0,):
+        raise ArgumentError("np.interp: expected points, got none")
     if isinstance(xp, (RaggedArray, Tensor)) and not xp.layout.is_dense:
         read, count = OPERATIONS["gather"], xp.lengths[:, None]
     else:
         read, count = OPERATIONS["take"], OPERATIONS["sum"](OPERATIONS["equal"](xp, xp))
-    if getattr(xp, "shape", None) == (0,):
-        raise ArgumentError("np.interp: expected points, got none")
     where, less = OPERATIONS["where"], OPERATIONS["less"]
     at = OPERATIONS["minimum"](OPERATIONS["maximum"](searched(xp, x, side="right"), 1), count - 1)
     (begin, end), (low, high) = ((read(points, at - 1), read(points, at)) for points in (xp, fp))

@@ -60,8 +60,7 @@ def contiguous(x: Tensor) -> Tensor:
         return x
     derived = [_derived(x, axis) for axis in x.axes]
     value = builders.compact(x.value)
-    made = of_value(x.trace, value, x.dtype, {n: axis for n, axis in enumerate(derived) if axis is not None})
-    return Tensor(x.trace, value, x.dtype, made.axes)
+    return of_value(x.trace, value, x.dtype, {n: axis for n, axis in enumerate(derived) if axis is not None})
 
 
 def _derived(x: Tensor, axis: Axis) -> Axis | None:
