@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
+import ml_dtypes  # noqa: F401  # bfloat16 is a dtype of NumPy's since
 import numpy as np
-from common import Array, lognormal_lengths
+from common import Array, lognormal_lengths, read_lengths
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,23 @@ class Point:
     dtype: str = "float32"
     huge: bool = False
     """One component has half of all rows."""
+    pattern: tuple[int, ...] = ()
+    """Lengths that repeat."""
+    file: Path | None = None
+    """Where lengths are read."""
+
+    @property
+    def real(self) -> bool:
+        """Whether values are floats."""
+        return np.dtype(self.dtype).kind in "fV"  # bfloat16 is none of NumPy's
 
     def lengths(self) -> Array:
-        """Lengths of the components, none of them empty (NumPy's `reduceat` has no answer for those); the same for the
-        same point."""
+        """Lengths of the components, the same for the same point. None that are drawn are empty: NumPy's `reduceat` has
+        no answer for those."""
+        if self.file:
+            return read_lengths(self.file)[: self.components]
+        if self.pattern:
+            return np.resize(np.array(self.pattern, np.int64), self.components)
         if self.sigma == 0:
             lengths = np.full(self.components, int(self.mean), np.int64)
         else:
@@ -52,7 +67,7 @@ def axes() -> Iterator[Point]:
         yield replace(BASE, name=f"{count} components", components=count, mean=mean, features=features)
     for features in (None, 1, 8, 512):
         yield replace(BASE, name=f"{features or 'no'} features", features=features)
-    for dtype in ("float16", "float64", "int32", "int64"):
+    for dtype in ("float16", "bfloat16", "float64", "int32", "int64"):
         yield replace(BASE, name=dtype, dtype=dtype)
 
 
@@ -61,11 +76,36 @@ CROSS = (
     Point("FBGEMM, D 512", 128, 64, 0.7, 512, "float16"),
     Point("lists of mean 5", 400_000, 5, 0.7, None, "float64"),
     Point("100,000 lists", 100_000, 63, 0.7, None, "float32"),
-    Point("tritonbench, 35 by 3", 35, 50, 0.7, 3),
-    Point("tritonbench, 99 by 35", 99, 500, 0.7, 35),
-    Point("tritonbench, 1024 by 99", 1024, 150, 0.7, 99),
+    Point("FBGEMM, all 128", 128, 128, 0, 128, "float16"),
+    Point("100,000 lists, half of each empty", 100_000, 33, 0.7, None, "float64", pattern=(66, 0, 33)),
+    Point("nodes of a graph", 100_000, 8, 1.5, None, "float32"),
+    Point("nodes with 32 features", 100_000, 8, 1.5, 32),
+    Point("35 by 3, s 0 s/2", 35, 50, 0.7, 3, pattern=(100, 0, 50)),
+    Point("1024 by 99, s 0 s/2", 1024, 150, 0.7, 99, pattern=(300, 0, 150)),
+    *(
+        Point(f"tritonbench, {count} by {features}, {longest} at {sparsity}", count, mean, sigma, features)
+        for count, features, longest, sparsity in (
+            (35, 3, 100, 0.5),
+            (99, 35, 1000, 0.5),
+            (1024, 99, 300, 0.5),
+            (3, 1024, 3000, 0.1),
+            (35, 1024, 300, 0.5),
+            (99, 99, 1000, 0.1),
+            (1024, 3, 1000, 0.5),
+            (1024, 35, 1000, 0.9),
+        )
+        for mean, sigma in [(longest * (1 - sparsity), 0.1 if sparsity < 0.5 else 0.7)]
+    ),
 )
-"""Points at which others measure, and lists of numbers."""
+"""Points at which others measure: the shapes of FBGEMM and tritonbench (rows by features, the longest component and how
+much of it is padding), lists of numbers, graphs."""
+
+
+def files(paths: Iterable[Path]) -> Iterator[Point]:
+    """Lengths of files, as lists and with features."""
+    for path in paths:
+        yield Point(path.stem, 1024, file=path)
+        yield Point(f"{path.stem}, lists", 16384, features=None, file=path)
 
 
 TABLE = 1000

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import BASE, CROSS, LISTS, Case, Point, axes
+from cases import BASE, CROSS, LISTS, Case, Point, axes, files
 from common import Array, interleave, load
 
 POINTS: dict[str, Callable[[], Iterable[Point]]] = {"base": lambda: [BASE, LISTS], "axes": axes, "cross": lambda: CROSS}
@@ -29,7 +29,7 @@ THREADS = ("RAGGED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 """Variables that libraries read once, when they are loaded: every number of threads is a process of its own."""
 SLOW = 2.0
 """Seconds of a call after which a candidate is timed once."""
-TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+TOLERANCE = {"bfloat16": 1e-1, "float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,10 @@ def _measure(options: argparse.Namespace) -> None:
     as not every library can be told."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.child])
     writer = csv.writer(sys.stdout)
-    for name in options.points:
-        for point in POINTS[name]():
-            for row in rows_of(point, options.child, options.only, options.repetitions):
-                writer.writerow([getattr(row, field.name) for field in fields(Row)])
-                sys.stdout.flush()
+    for point in [*(point for name in options.points for point in POINTS[name]()), *files(options.lengths)]:
+        for row in rows_of(point, options.child, options.only, options.repetitions):
+            writer.writerow([getattr(row, field.name) for field in fields(Row)])
+            sys.stdout.flush()
 
 
 def _collect(options: argparse.Namespace) -> Iterator[Row]:
@@ -158,7 +157,10 @@ def table(rows: list[Row]) -> str:
 def main() -> None:
     """Measure in processes of their own, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--points", nargs="+", choices=list(POINTS), default=list(POINTS))
+    parser.add_argument("--points", nargs="*", choices=list(POINTS), default=list(POINTS))
+    parser.add_argument(
+        "--lengths", nargs="+", type=Path, default=[], metavar="FILE", help="points with these lengths too"
+    )
     parser.add_argument("--only", nargs="+", default=[], metavar="OPERATION", help="these operations alone")
     parser.add_argument("--threads", nargs="+", type=int, default=sorted({1, len(os.sched_getaffinity(0))}))
     parser.add_argument("--repetitions", type=int, default=15)

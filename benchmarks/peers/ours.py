@@ -18,9 +18,13 @@ def array(case: Case) -> Any:
     return rg.from_offsets(case.values, case.offsets)
 
 
+def _has(case: Case, kinds: str) -> bool:
+    return ("f" if case.point.real else "i") in kinds
+
+
 def _on(function: Callable[[Any], Any], kinds: str = "fi") -> Callable[[Case], Callable[[], Any]]:
     def prepare(case: Case) -> Callable[[], Any]:
-        if case.values.dtype.kind not in kinds:
+        if not _has(case, kinds):
             raise NotImplementedError
         x = array(case)
         return lambda: function(x)
@@ -30,7 +34,7 @@ def _on(function: Callable[[Any], Any], kinds: str = "fi") -> Callable[[Case], C
 
 def _on_features(function: Callable[[Any, Case], Any]) -> Callable[[Case], Callable[[], Any]]:
     def prepare(case: Case) -> Callable[[], Any]:
-        if case.values.ndim == 1 or case.values.dtype.kind != "f":
+        if case.values.ndim == 1 or not case.point.real:
             raise NotImplementedError
         x = array(case)
         return lambda: function(x, case)
@@ -42,7 +46,7 @@ def _on_lists(function: Callable[[Any, Case], Any], kinds: str = "fi") -> Callab
     """Of lists of numbers alone."""
 
     def prepare(case: Case) -> Callable[[], Any]:
-        if case.values.ndim > 1 or case.values.dtype.kind not in kinds:
+        if case.values.ndim > 1 or not _has(case, kinds):
             raise NotImplementedError
         x = array(case)
         return lambda: function(x, case)
@@ -106,20 +110,20 @@ def _bag(case: Case) -> Callable[[], Any]:
 
 
 def _top_k(case: Case) -> Callable[[], Any]:
-    if (case.point.features or 0) < CHOICES or case.values.dtype.kind != "f":
+    if (case.point.features or 0) < CHOICES or not case.point.real:
         raise NotImplementedError
     return lambda: rg.top_k(case.values, CHOICES)[0]
 
 
 def _attention(case: Case) -> Callable[[], Any]:
-    if case.point.features is None or case.point.features % 4 or case.values.dtype.kind != "f":
+    if case.point.features is None or case.point.features % 4 or not case.point.real:
         raise NotImplementedError
     heads = array(case).reshape((2,), (4, -1))
     return lambda: rg.attention(heads, heads, heads)
 
 
 def _one_query(case: Case) -> Callable[[], Any]:
-    if case.point.features is None or case.point.features % 4 or case.values.dtype.kind != "f":
+    if case.point.features is None or case.point.features % 4 or not case.point.real:
         raise NotImplementedError
     heads = array(case).reshape((2,), (4, -1))
     queries = rg.compact(heads[:, :1])

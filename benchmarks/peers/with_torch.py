@@ -9,81 +9,83 @@ import torch
 from cases import CHOICES, EXPERTS, TABLE, Case
 from common import Array
 
+from peers.tensors import array, tensor
+
 VERSION = torch.__version__
 
 
 def _values(case: Case) -> Any:
-    return torch.from_numpy(case.values)
+    return tensor(case.values)
 
 
 def _reduced(reduce: str) -> Callable[[Case], Callable[[], Any]]:
     def prepare(case: Case) -> Callable[[], Any]:
-        x, lengths = _values(case), torch.from_numpy(case.lengths)
-        return lambda: torch.segment_reduce(x, reduce, lengths=lengths, unsafe=True).numpy()
+        x, lengths = _values(case), tensor(case.lengths)
+        return lambda: array(torch.segment_reduce(x, reduce, lengths=lengths, unsafe=True))
 
     return prepare
 
 
 def _layer_norm(case: Case) -> Callable[[], Any]:
     x = _values(case)
-    return lambda: torch.nn.functional.layer_norm(x, x.shape[-1:]).numpy()
+    return lambda: array(torch.nn.functional.layer_norm(x, x.shape[-1:]))
 
 
 def _to_padded(case: Case) -> Callable[[], Any]:
-    parts = torch.from_numpy(case.values).split(case.lengths.tolist())
-    return lambda: torch.nn.utils.rnn.pad_sequence(parts, batch_first=True).numpy()
+    parts = tensor(case.values).split(case.lengths.tolist())
+    return lambda: array(torch.nn.utils.rnn.pad_sequence(parts, batch_first=True))
 
 
 def _lookup(case: Case) -> Callable[[], Any]:
-    table, ids = torch.from_numpy(case.table), torch.from_numpy(case.ids)
-    return lambda: torch.index_select(table, 0, ids).numpy()
+    table, ids = tensor(case.table), tensor(case.ids)
+    return lambda: array(torch.index_select(table, 0, ids))
 
 
 def _bags(case: Case) -> Callable[[], Any]:
-    table, ids = torch.from_numpy(case.table), torch.from_numpy(case.ids)
-    starts = torch.from_numpy(case.offsets[:-1].copy())
-    return lambda: torch.nn.functional.embedding_bag(ids, table, starts, mode="sum").numpy()
+    table, ids = tensor(case.table), tensor(case.ids)
+    starts = tensor(case.offsets[:-1].copy())
+    return lambda: array(torch.nn.functional.embedding_bag(ids, table, starts, mode="sum"))
 
 
 def _group_by(keys: Array) -> Callable[[], Any]:
-    ids = torch.from_numpy(keys)
-    return lambda: torch.argsort(ids, stable=True).numpy()
+    ids = tensor(keys)
+    return lambda: array(torch.argsort(ids, stable=True))
 
 
 def _segment_sum(case: Case) -> Callable[[], Any]:
-    x, ids = _values(case), torch.from_numpy(case.ids)
-    return lambda: x.new_zeros((TABLE, *x.shape[1:])).index_add_(0, ids, x).numpy()
+    x, ids = _values(case), tensor(case.ids)
+    return lambda: array(x.new_zeros((TABLE, *x.shape[1:])).index_add_(0, ids, x))
 
 
 def _searchsorted(case: Case) -> Callable[[], Any]:
-    x, table = _values(case), torch.from_numpy(case.table)
-    return lambda: torch.searchsorted(table.sort().values, x).numpy()
+    x, table = _values(case), tensor(case.table)
+    return lambda: array(torch.searchsorted(table.sort().values, x))
 
 
 def _isin(case: Case) -> Callable[[], Any]:
-    ids, wanted = torch.from_numpy(case.ids), torch.from_numpy(case.wanted)
-    return lambda: torch.isin(ids, wanted).numpy()
+    ids, wanted = tensor(case.ids), tensor(case.wanted)
+    return lambda: array(torch.isin(ids, wanted))
 
 
 def _ungroup(case: Case) -> Callable[[], Any]:
-    x, places = _values(case), torch.from_numpy(case.grouped)
-    return lambda: torch.empty_like(x).index_copy_(0, places, x).numpy()
+    x, places = _values(case), tensor(case.grouped)
+    return lambda: array(torch.empty_like(x).index_copy_(0, places, x))
 
 
 def _repeat(case: Case) -> Callable[[], Any]:
-    x, counts = _values(case), torch.from_numpy(case.counts)
-    return lambda: torch.repeat_interleave(x, counts, 0).numpy()
+    x, counts = _values(case), tensor(case.counts)
+    return lambda: array(torch.repeat_interleave(x, counts, 0))
 
 
 def _top_k(case: Case) -> Callable[[], Any]:
     x = _values(case)
-    return lambda: x.topk(CHOICES, 1).values.numpy()
+    return lambda: array(x.topk(CHOICES, 1).values)
 
 
 def _moe(case: Case, experts: tuple[Array, ...]) -> Callable[[], Any]:
     """A loop over experts."""
     x = _values(case)
-    scores, gate, up, down = map(torch.from_numpy, experts)
+    scores, gate, up, down = map(tensor, experts)
 
     def call() -> Any:
         best, chosen = scores.topk(CHOICES, 1)
@@ -93,19 +95,19 @@ def _moe(case: Case, experts: tuple[Array, ...]) -> Callable[[], Any]:
             own = x[rows]
             inner = torch.nn.functional.silu(own @ gate[expert]) * (own @ up[expert])
             out.index_add_(0, rows, shares[rows, choice, None] * (inner @ down[expert]))
-        return out.numpy()
+        return array(out)
 
     return call
 
 
 def _product(case: Case) -> Callable[[], Any]:
-    x, weights = _values(case), torch.from_numpy(case.weights)
-    return lambda: (x @ weights).numpy()
+    x, weights = _values(case), tensor(case.weights)
+    return lambda: array(x @ weights)
 
 
 def _affine(case: Case) -> Callable[[], Any]:
     x = _values(case)
-    return lambda: (x * 2 + 1).numpy()
+    return lambda: array(x * 2 + 1)
 
 
 def attention(case: Case, queries: int | None = None) -> Callable[[], Any]:
@@ -117,7 +119,7 @@ def attention(case: Case, queries: int | None = None) -> Callable[[], Any]:
 
     def call() -> Any:
         out = [attend(p[:, :, :queries], p, p)[0].transpose(0, 1) for p in parts]
-        return torch.cat(out).flatten(1).numpy()
+        return array(torch.cat(out).flatten(1))
 
     return call
 

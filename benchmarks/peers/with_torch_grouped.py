@@ -9,13 +9,15 @@ import torch
 from cases import CHOICES, EXPERTS, Case
 from common import Array
 
+from peers.tensors import array, tensor
+
 VERSION = torch.__version__
 
 
 def _moe(case: Case, experts: tuple[Array, ...]) -> Callable[[], Any]:
     """The tokens of every expert in a row; products take where each ends."""
-    x = torch.from_numpy(case.values)
-    scores, gate, up, down = map(torch.from_numpy, experts)
+    x = tensor(case.values)
+    scores, gate, up, down = map(tensor, experts)
 
     def call() -> Any:
         best, chosen = scores.topk(CHOICES, 1)
@@ -29,7 +31,7 @@ def _moe(case: Case, experts: tuple[Array, ...]) -> Callable[[], Any]:
         made = torch._grouped_mm(inner, down, offs=ends)
         back = torch.empty_like(made)
         back[order] = made
-        return (back.view(len(x), CHOICES, -1) * best.softmax(1)[:, :, None]).sum(1).numpy()
+        return array((back.view(len(x), CHOICES, -1) * best.softmax(1)[:, :, None]).sum(1))
 
     return call
 
