@@ -23,7 +23,7 @@ from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index import parts
-from ragged_dialect.arrays.index.dims import changed_dims, reshape, squeeze, unsqueeze
+from ragged_dialect.arrays.index.dims import changed_dims, reshape, squeeze, unchanged, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
 from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
 from ragged_dialect.arrays.numpy.bodies import mean as masked_mean
@@ -239,14 +239,19 @@ class Methods(NDArrayOperatorsMixin):
         """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples. Or the
         shape of all dims alone, with None for ragged ones: `x.reshape((8, None, 4, 16))`. A dense tracer takes extents
         as well, as NumPy's arrays do."""
+        given: ArrayLike = self
         if self.layout.is_dense and not isinstance(shape, tuple):
-            extents: Sequence[object] = dims if is_list(dims) else [dims, shape, *more]
-            dims, shape, more = tuple(range(self.ndim)), tuple(e for e in extents if e is not None), ()
-        elif is_tuple(dims) and shape is None and None in dims:
-            given: ArrayLike = self
-            if dims[: self.ndim] == given.shape and all(extent == 1 for extent in dims[self.ndim :]):
+            extents = dims if is_list(dims) else [e for e in (dims, shape, *more) if e is not None]
+            shape, more = unchanged(given.shape, extents), ()
+            stay = next((k for k, e in enumerate(shape) if e is not None), len(shape))
+            dims, shape = tuple(range(stay, self.ndim)), shape[stay:]
+            if not dims and all(extent == 1 for extent in shape):
+                return given[(..., *[None] * len(shape))] if shape else given
+        elif is_tuple(dims) and shape is None and any(e is None for e in dims):
+            own, dims = tuple(None if isinstance(e, Value) else e for e in given.shape), unchanged(given.shape, dims)
+            if dims[: self.ndim] == own and all(extent == 1 for extent in dims[self.ndim :]):
                 return given[(..., *[None] * (len(dims) - self.ndim))]
-            dims, shape = changed_dims(given.shape, dims)
+            dims, shape = changed_dims(own, dims)
         if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
             raise ArgumentError(
                 "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "
@@ -317,6 +322,11 @@ class TensorMethods(_Traced):
     def total(self) -> Tensor:
         """Elements of the first ragged dim: the sum of its lengths, int64."""
         return parts.number(self, "total")
+
+    @property
+    def size(self) -> Tensor:
+        """How many elements there are, int64."""
+        return parts.size(self)
 
     @property
     def max_length(self) -> Tensor:

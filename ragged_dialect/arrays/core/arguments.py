@@ -123,10 +123,7 @@ def check_call(
                 raise ArgumentError(f"{op}: {text}")
 
 
-_NO_EXTENT = (
-    "an extent in x.shape is None where it varies or only calls know it: x.lengths has lengths, "
-    "np.ones_like(x.lengths).sum() counts components"
-)
+_NO_EXTENT = "in x.shape the extent of a ragged dim is None: x.lengths has its lengths"
 _NO_OPERAND: dict[str, str] = dict.fromkeys(("equal", "not_equal"), "ask with `is`")
 """What to do instead where an operand is None."""
 

@@ -119,11 +119,13 @@ def unsqueeze(x: Tensor, *, axis: int) -> Tensor:
 @operation("squeeze")
 def squeeze(x: Tensor, *, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """Without plain dims of extent 1: those of `axis`, or all; a view. LayoutError for another dim."""
-    ones = [d for d in range(x.ndim) if x.layout.is_plain(d) and x.shape[d] == 1]
+    ones = [d for d in range(x.ndim) if x.layout.is_plain(d) and x.static_shape[d] == 1]
     dims = ones if axis is None else sorted(dims_of(x, axis))
     for dim in reversed(dims):
         if dim not in ones:
-            raise LayoutError(f"squeeze: expected a dense dim of extent 1, got dim {dim} of extent {x.shape[dim]}")
+            raise LayoutError(
+                f"squeeze: expected a dense dim of extent 1, got dim {dim} of extent {x.static_shape[dim]}"
+            )
         x = _drop_one(x, x.place(dim)[0])
     return x
 
@@ -152,9 +154,9 @@ def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tens
     chosen = sorted(dim_of(x, d) for d in dims)
     if not chosen or chosen != list(range(chosen[0], chosen[-1] + 1)) or not all(x.layout.is_plain(d) for d in chosen):
         raise LayoutError(f'reshape: expected adjacent plain dims, got {dims} of layout "{x.layout}"')
-    stay = _staying([x.shape[d] for d in chosen], shape)
+    stay = _staying([x.static_shape[d] for d in chosen], shape)
     chosen, shape = chosen[stay:], shape[stay:]
-    old = [x.shape[d] for d in chosen]
+    old = [x.static_shape[d] for d in chosen]
     wanted = _fitted(old, list(shape))
     first, last = x.place(chosen[0])[0], x.place(chosen[-1])[0]
     flat = x
@@ -186,6 +188,12 @@ def changed_dims(own: Sequence[int | None], shape: tuple[object, ...]) -> tuple[
         text = f"expected a shape that differs from {tuple(own)} in adjacent dense dims, got {shape}"
         raise ArgumentError(f"reshape: {text} (-1 for an extent that only calls know)")
     return dims, changed
+
+
+def unchanged(own: Sequence[object], shape: Sequence[object]) -> tuple[object, ...]:
+    """A shape with None for the traced extents that a value has at the same place."""
+    stays = [isinstance(a, Tensor) and a is b for a, b in zip(own, shape, strict=False)]
+    return (*(None if stay else b for stay, b in zip(stays, shape, strict=False)), *shape[len(stays) :])
 
 
 def _that_fits(x: Tensor, number: int, dim: int, wanted: Sequence[int | None]) -> Tensor:

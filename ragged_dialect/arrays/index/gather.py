@@ -155,4 +155,4 @@ def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:
     def at(b: ir.Value, k: ir.Value) -> ir.Value:
         return convert(tensor.extract(index.storage, [b, k]), index.dtype, INT64)
 
-    return pick_each(x, 1, at, index.extent(1), index.shape[1])
+    return pick_each(x, 1, at, index.extent(1), index.static_shape[1])

@@ -286,7 +286,9 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
     if index.is_dense and index.ndim == 1:
         given = shapes.as_vector(index.storage)
         x = contiguous(x)
-        return pick_each(x, dim, lambda _, k: tensor.extract(given, [k]), shapes.dim(given, 0), index.shape[0]), 1
+        return pick_each(
+            x, dim, lambda _, k: tensor.extract(given, [k]), shapes.dim(given, 0), index.static_shape[0]
+        ), 1
     if isinstance(x.axes[x.place(dim)[0]], PlainAxis):
         return _blocks(x, dim, contiguous(index)), index.ndim
     if not index.is_dense and dim == 0:
@@ -308,7 +310,7 @@ def _pairs(x: Tensor, rows: Tensor, places: Tensor) -> Tensor:
         place = vectors.generate(
             shapes.dim(at, 0), lambda k: build.add(build.mul(shapes.load(at, k), extent), shapes.load(places_, k))
         )
-        return take_rows(flat, 0, place, PlainAxis(rows.shape[0]))
+        return take_rows(flat, 0, place, PlainAxis(rows.static_shape[0]))
     if x.layout.letter(1) not in RAGGED:
         text = f'expected one array among the indices where dim 1 is not ragged, got 2 for layout "{x.layout}"'
         raise LayoutError(f"{x.trace.op}: {text}")

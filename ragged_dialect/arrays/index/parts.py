@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.index.levels import merge
 from ragged_dialect.arrays.tracing.axes import PlainAxis
@@ -15,8 +15,8 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.types import dense_type
 
 
 def values(x: Tensor) -> Tensor:
@@ -37,8 +37,23 @@ def number(x: Tensor, part: str) -> Tensor:
     """`total` or `max_length` of the first ragged dim."""
     x, dim = _ragged(x, part, None)
     make: Callable[[ir.Value, int], ir.Value] = getattr(builders, part)
-    found = build.to_i64(make(x.value, dim))
-    return x.trace.assembled(tensor.from_elements(dense_type((), build.i64()), [found]), [], INT64)
+    return _number(x, make(x.value, dim))
+
+
+def size(x: Tensor) -> Tensor:
+    """How many elements there are. LayoutError for a layout with tiles."""
+    if x.layout.has_tiles:
+        raise LayoutError(f'size: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    found: Mixed = 1
+    for number, axis in enumerate(x.axes):
+        last = x.layout.dims(number)[-1]
+        found = build.mul(found, x.extent(last) if isinstance(axis, PlainAxis) else builders.total(x.value, last))
+    return _number(x, found)
+
+
+def _number(x: Tensor, found: Mixed) -> Tensor:
+    """What an array has as a number of Python's."""
+    return Tensor(x.trace, build.to_i64(found), INT64, (), weak=True)
 
 
 def _ragged(x: Tensor, part: str, dim: int | None) -> tuple[Tensor, int]:

@@ -383,9 +383,10 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
 
 def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:
     """As `array_split`; a number of sections has to divide a dense extent."""
-    extent = ary.shape[checked_axis("np.split", axis, ary.ndim)]
-    if is_integer(indices_or_sections) and (extent is None or extent % max(1, indices_or_sections)):
-        got = "a ragged one" if extent is None else extent
+    extent: object = ary.shape[checked_axis("np.split", axis, ary.ndim)]
+    known = isinstance(extent, int)
+    if is_integer(indices_or_sections) and (not known or extent % max(1, indices_or_sections)):
+        got = extent if known else "a ragged one" if extent is None else "one that only calls know"
         raise LayoutError(
             f"np.split: expected an extent that {indices_or_sections} divides, got {got} (use np.array_split)"
         )

@@ -62,7 +62,7 @@ def _attention(
     """See `attention`."""
     if q.ndim not in (3, 4) or k.ndim != q.ndim or v.ndim != q.ndim:
         raise ArgumentError(f"attention: expected arrays of rank 3 or 4, got ranks {q.ndim}, {k.ndim} and {v.ndim}")
-    extent = q.shape[-1]
+    extent = q.static_shape[-1]
     if scale is None and extent is None:
         raise ArgumentError(
             "attention: expected a scale for an unknown number of features, got none (scale=1 / np.sqrt(d))"
@@ -144,7 +144,7 @@ def _with_heads(
     equal_batches(q, k)
     equal_batches(q, v)
     equal_extents((k, 2), (v, 2), 2)
-    if None in (q.shape[2], k.shape[2]):
+    if None in (q.static_shape[2], k.static_shape[2]):
         equal_extents((q, 2), (k, 2), 2)
     made = None if score is None else partial(score, wide(q.dtype))
     o, lse = builders.attention(q.value, k.value, v.value, scale, keys, softcap, made)
@@ -214,7 +214,7 @@ def attention(
 
 def _groups(q: Tensor, k: Tensor) -> None:
     """LayoutError for heads of q that are no multiple of those of keys."""
-    own, fewer = q.shape[2], k.shape[2]
+    own, fewer = q.static_shape[2], k.static_shape[2]
     if own is not None and fewer and own != fewer and (not own or own % fewer):
         raise LayoutError(f"attention: expected heads of q that are a positive multiple of {fewer}, got {own}")
 
@@ -288,7 +288,7 @@ def _mask_of_rows(q: Tensor, rows: Tensor, letter: str, mask: Tensor) -> tuple[T
 
 def _loop(mask: Tensor, dim: int, letter: str, level: TensorLevel) -> str | None:
     """The loop of a dense dim of a mask, None where it broadcasts."""
-    if mask.shape[dim] == 1:
+    if mask.static_shape[dim] == 1:
         return None
     if letter in "ij":
         covers((mask, dim), level)

@@ -259,7 +259,7 @@ def _crossed(trace: Trace, operands: Sequence[Tensor]) -> _Crossed | None:
 
 def _is_one(x: Tensor, dim: int) -> bool:
     """Whether a dim is dense and has an extent of 1, which broadcasts."""
-    return x.layout.is_plain(dim) and x.shape[dim] == 1
+    return x.layout.is_plain(dim) and x.static_shape[dim] == 1
 
 
 def _without_ones(x: Tensor, names: str, ragged: set[int], wide: set[int]) -> tuple[Tensor, str]:

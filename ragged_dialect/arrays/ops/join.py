@@ -197,8 +197,8 @@ def _even_bound(length: Mixed, number: Mixed, chunks: Mixed) -> Mixed:
 
 def traced_extent(op: str, x: ArrayLike, dim: int) -> int:
     """The extent of a dense dim. LayoutError for one that only calls know."""
-    extent: int | None = x.shape[dim]
-    if extent is None:
+    extent: object = x.shape[dim]
+    if not isinstance(extent, int):
         raise LayoutError(f"{op}: expected an extent that is known when the function is traced, got dim {dim}")
     return extent
 

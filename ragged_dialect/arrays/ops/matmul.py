@@ -99,7 +99,7 @@ def matmul(x: Tensor, y: Tensor) -> Tensor:
     batch = letters[: y.ndim - 2] if y.is_dense or y.ndim > 2 else ""
     if len(batch) != y.ndim - 2 or (x.ndim == 1 and y.ndim > 2):
         raise ArgumentError(f"matmul: expected a second array of rank {x.ndim + 1} at most, got rank {y.ndim}")
-    y, batch = _spread(y, batch, dict(zip(letters, x.shape, strict=False)))
+    y, batch = _spread(y, batch, dict(zip(letters, x.static_shape, strict=False)))
     return contract(x.trace, [x, y], [f"{letters}k", f"{batch}kn"], f"{letters}n")
 
 
@@ -107,7 +107,7 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
     """Products of dense arrays: dims before the last two broadcast, from the last one on."""
     rows, columns = "mk"[-x.ndim :], "kn"[: y.ndim]
     batches = ["abcdefghij"[: max(t.ndim - 2, 0)][::-1] for t in (x, y)]
-    extents = [dict(zip(batch, t.shape, strict=False)) for batch, t in zip(batches, (x, y), strict=True)]
+    extents = [dict(zip(batch, t.static_shape, strict=False)) for batch, t in zip(batches, (x, y), strict=True)]
     (x, own), (y, other) = _spread(x, batches[0], extents[1]), _spread(y, batches[1], extents[0])
     result = max(batches, key=len) + rows[:-1] + columns[1:]
     return contract(x.trace, [x, y], [own + rows, other + columns], result)
@@ -115,7 +115,7 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
 
 def _spread(t: Tensor, batch: str, beside: Mapping[str, int | None]) -> tuple[Tensor, str]:
     """A tensor without leading dims of extent 1 that are more in another one, and the letters of those that it has."""
-    gone = tuple(d for d, c in enumerate(batch) if t.shape[d] == 1 and beside.get(c, 1) != 1)
+    gone = tuple(d for d, c in enumerate(batch) if t.static_shape[d] == 1 and beside.get(c, 1) != 1)
     kept = "".join(c for d, c in enumerate(batch) if d not in gone)
     return (OPERATIONS["squeeze"](t, axis=gone) if gone else t), kept
 

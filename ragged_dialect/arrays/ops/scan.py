@@ -104,7 +104,7 @@ def linear_recurrence(
 def _check_initial(initial: Tensor, x: Tensor, dim: int) -> None:
     """ArgumentError for more than one number along the dim."""
     at = dim - (x.ndim - initial.ndim)
-    if at >= 0 and not (initial.layout.is_plain(at) and initial.shape[at] == 1):
+    if at >= 0 and not (initial.layout.is_plain(at) and initial.static_shape[at] == 1):
         given = f"{initial.described} (one of each component is initial[:, None])"
         raise ArgumentError(f"{x.trace.op}: expected an initial of extent 1 along dim {dim}, got {given}")
 

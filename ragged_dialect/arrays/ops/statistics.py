@@ -76,7 +76,7 @@ def float_dtype(dtype: DType) -> DType:
 
 def count(x: Tensor, dims: frozenset[int], dtype: DType) -> Tensor | float:
     """How many elements are reduced for each result, as a float: a number where every extent is known."""
-    extents = [x.shape[dim] for dim in dims]
+    extents = [x.static_shape[dim] for dim in dims]
     if None not in extents:
         return float(prod(extent for extent in extents if extent is not None))
 

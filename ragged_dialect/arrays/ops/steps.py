@@ -122,7 +122,7 @@ class _Steps:
             return where(self._trace.constant(True, BOOL), astype(x, dtype=dtype), astype(batch, dtype=dtype))
         if not x.is_dense:
             raise LayoutError(f'scan: expected a dense init, got layout "{x.layout}"')
-        if x.shape[0] == 1:
+        if x.static_shape[0] == 1:
             return OPERATIONS["take"](x, OPERATIONS["multiply"](batch, 0), axis=0)
         batch_extent((x, 0), (first, 0), 0)
         return x
@@ -194,7 +194,9 @@ class _Steps:
         if x.dtype != old.dtype or x.ndim != old.ndim or not x.is_dense:
             hint = f" (init as {x.dtype.name}, or the {name} as {old.dtype.name})" if x.dtype != old.dtype else ""
             raise ArgumentError(f"scan: expected a {name} as in init, {old.described}, got {x.described}{hint}")
-        if any(a is not None and b is not None and a != b for a, b in zip(x.shape, old.shape, strict=True)):
+        if any(
+            a is not None and b is not None and a != b for a, b in zip(x.static_shape, old.static_shape, strict=True)
+        ):
             raise ArgumentError(f"scan: expected a {name} of shape {_text(old)}, got {_text(x)}")
         return Tensor(self._trace, shapes.cast(x.value, old.value.type), x.dtype, old.axes)
 
@@ -207,7 +209,7 @@ class _Steps:
             x = where(self._trace.constant(True, BOOL), x, rows)
         if not x.is_dense:
             raise ArgumentError(f"scan: expected rows as {name}, got {x.described}")
-        if x.shape[0] is not None:
+        if x.static_shape[0] is not None:
             raise _same_for_all(name)
         return x
 
@@ -261,7 +263,7 @@ def _like(y: Tensor, x: Tensor) -> Tensor:
     """Such components as a dense array."""
     axes = [*x.axes[:2], *y.axes[1:]]
     wanted = dense_type(shape_of(axes).storage_shape(), element_type(y.dtype))
-    whole = [None if None in x.shape[:2] else prod(e or 0 for e in x.shape[:2]), *y.shape[2:]]
+    whole = [None if None in x.static_shape[:2] else prod(e or 0 for e in x.static_shape[:2]), *y.static_shape[2:]]
     storage = shapes.cast(y.storage, dense_type(tuple(whole), element_type(y.dtype)))
     groups = [[0, 1], *([k] for k in range(2, len(axes)))]
     sizes = [x.extent(0), x.extent(1), *y.storage_sizes()[1:]]
@@ -269,4 +271,4 @@ def _like(y: Tensor, x: Tensor) -> Tensor:
 
 
 def _text(x: Tensor) -> str:
-    return f"({', '.join('n' if not k else str(e or '?') for k, e in enumerate(x.shape))})"
+    return f"({', '.join('n' if not k else str(e or '?') for k, e in enumerate(x.static_shape))})"

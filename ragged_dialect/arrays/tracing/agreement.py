@@ -49,7 +49,7 @@ def _check(expected: TensorLevel, given: TensorLevel, dim: int) -> None:
 def known_extent(level: TensorLevel) -> Origin | int | None:
     """The extent of a dense dim, if it is static, else the dim of an argument that has it; None for one that the
     program makes."""
-    extent = level[0].shape[level[1]]
+    extent = level[0].static_shape[level[1]]
     return extent if extent is not None else _origin(level)
 
 

@@ -137,14 +137,17 @@ def _called(name: str, body: Traceable, tensors: list[Tensor]) -> object:
     except RecursionError:  # every call of a jit function in traced code is a part of the trace
         raise TraceError(f"{name}: expected calls that come to an end, got a recursion without one") from None
     except TypeError as error:
-        if isinstance(error, RaggedError) or "None" not in str(error) or not _has_unknown_extent(tensors):
+        hint = next((hint for what, hint in _NO_NUMBERS.items() if what in str(error)), None)
+        if isinstance(error, RaggedError) or hint is None or not any(x.ragged_dims for x in tensors):
             raise
-        hint = "if it is of x.shape: what only calls know is None there; np.zeros_like(x.lengths) is for each component"
-        raise TraceError(f"{name}: expected no None in computations, got one: {error} ({hint})") from error
+        raise TraceError(f"{name}: expected numbers of Python, got others: {error} ({hint})") from error
 
 
-def _has_unknown_extent(tensors: list[Tensor]) -> bool:
-    return any(None in x.shape for x in tensors)
+_NO_NUMBERS = {
+    "None": "in x.shape the extent of a ragged dim is None: x.lengths has its lengths",
+    "Tensor": "what only calls know is no number of Python: np.zeros_like(x.lengths) is for each component",
+}
+"""What Python's and NumPy's functions find that take numbers, and what to do instead."""
 
 
 def build(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:

@@ -14,7 +14,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike
 from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.errors import ArgumentError, TraceAttributeError, TraceError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
@@ -85,7 +85,28 @@ class Tensor(Value):
         return all(isinstance(axis, PlainAxis) for axis in self.axes)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> tuple[int | Tensor | None, ...]:
+        """Extents per dim: numbers that are traced where only calls know them, None of ragged dims."""
+        known, letters = self.static_shape, self.layout.letters
+        return tuple(
+            self._extent(dim) if extent is None and letter not in RAGGED else extent
+            for dim, (extent, letter) in enumerate(zip(known, letters, strict=True))
+        )
+
+    def _extent(self, dim: int) -> Tensor:
+        """An extent that only calls know, as a number."""
+        number, level = self.place(dim)
+        axis = self.axes[number]
+        known = self.trace.extents.get((id(axis), level))
+        if known is None:
+            plain = axis if isinstance(axis, PlainAxis) else batch_axis(axis, level)
+            with _behind(self.value):  # others may ask, outside of a body
+                made = self.trace.extent(build.to_i64(self.extent(dim)), plain)
+            known = self.trace.extents[id(axis), level] = (axis, made)
+        return known[1]
+
+    @property
+    def static_shape(self) -> Shape:
         """Extents per dim, None where they are known to calls only."""
         found: list[int | None] = []
         for axis in self.axes:
@@ -155,18 +176,18 @@ class Tensor(Value):
         return f'Tensor(({dims[:-2]}), {self.dtype.name}, "{self.layout}", of jit function {self.trace.name})'
 
     def _dims(self) -> Iterator[tuple[str, int | None]]:
-        return zip(self.layout.letters, self.shape, strict=True)
+        return zip(self.layout.letters, self.static_shape, strict=True)
 
     def __len__(self) -> int:
-        extent = self.shape[0] if self.axes else None
+        extent = self.static_shape[0] if self.axes else None
         if extent is None:
-            self.refuse("its length", "only calls know it: pass it as an argument")
+            self.refuse("its length", "only calls know it: x.shape[0] is a number that is traced")
         return extent
 
     def __iter__(self) -> Iterator[Tensor]:
         """The parts along dim 0, where its extent is static. TraceError where it is not: there are operations of
         all components at once."""
-        if not self.axes or self.shape[0] is None:
+        if not self.axes or self.static_shape[0] is None:
             self.refuse("an iteration", "only calls know its extent: compute with all of it, or pass parts in a list")
         return (self[at] for at in range(len(self)))
 
@@ -220,7 +241,6 @@ def _behind(value: ir.Value) -> ir.InsertionPoint:
 
 
 _INSTEAD = {
-    "size": "np.ones_like(x).sum() counts elements, x.total those of the first ragged dim",
     "grad": "rg.grad and rg.value_and_grad compute gradients",
     "requires_grad": "rg.grad and rg.value_and_grad compute gradients",
     "requires_grad_": "rg.grad and rg.value_and_grad compute gradients",

@@ -122,6 +122,8 @@ class Trace:
         self.reshaped: dict[ir.Value, ir.Value] = {}
         self.inserted: dict[ir.Value, tuple[Tensor, int]] = {}
         self._prefixes: dict[tuple[NestedAxis, int], NestedAxis] = {}
+        self.extents: dict[tuple[int, int], tuple[Axis, Tensor]] = {}
+        """The numbers that extents are, by the identity of an axis, and a level."""
         self.ending: list[Callable[[], None]] = []
         """What is done once all is traced."""
         self.module = ir.Module.create()
@@ -279,6 +281,11 @@ class Trace:
         if dtype.kind != "i" or x.dtype.kind == "b" or (x.dtype.kind == "i" and dtype.itemsize == 8):
             return
         high = 2 ** (8 * dtype.itemsize - 1)
+        if x.leaf is x.constant is x.computed is None:
+            number = build.to_index(x.value)
+            builders.assert_valid([number], "at_most", self.op, 0, high - 1)
+            builders.assert_valid([build.sub(0, number)], "at_most", self.op, 0, high)
+            return
         fits = Fits(self.op, -1 if x.leaf is None else x.leaf, -high, high - 1)
         if x.constant is not None:
             fits.check(x.constant)
@@ -294,6 +301,11 @@ class Trace:
             return Tensor(self, value, dtype, (), weak=True)
         at = self.computed.add(self.op, run, operands, result, dtype, self.leaves)
         return Tensor(self, value, dtype, (), weak=True, computed=at)
+
+    def extent(self, value: ir.Value, axis: PlainAxis) -> Tensor:
+        """The number that an extent is. One that the arguments have is Python's in a call."""
+        at = None if axis.origin is None else self.computed.read(self.op, axis.origin, self.leaves)
+        return Tensor(self, value, np.dtype(np.int64), (), weak=True, computed=at)
 
     def conform(self, a: NestedAxis, b: NestedAxis) -> NestedAxis:
         """One axis for two that have to have equal lengths; `b` may have fewer levels.

@@ -117,11 +117,11 @@ REFUSED: list[Refusal] = [
      "expected a number in [-2**63, 2**63), got 9223372036854775808"),
     (lambda x: x[2**70], ValueError, "expected a number in [-2**63, 2**63)"),
     (lambda x: np.equal(x, None), TypeError, "equal: expected an array or a number, got NoneType (ask with `is`)"),
-    (lambda x: x + None, TypeError, "add: expected an array or a number, got NoneType (an extent in x.shape is None "
-     "where it varies or only calls know it: x.lengths has lengths, np.ones_like(x.lengths).sum() counts components)"),
-    (lambda x: rg.jit(lambda x: x.sum(1) / x.shape[0])(x), TypeError,
-     "divide: expected an array or a number, got NoneType (an extent in x.shape is None where it varies or only "),
-    (lambda x: x / x.shape[1], TypeError, "divide: expected an array or a number, got NoneType (an extent in x"),
+    (lambda x: x + None, TypeError, "add: expected an array or a number, got NoneType (in x.shape the extent "
+     "of a ragged dim is None: x.lengths has its lengths)"),
+    (lambda x: rg.jit(lambda x: x.sum(1) / x.shape[1])(x), TypeError,
+     "divide: expected an array or a number, got NoneType (in x.shape the extent of a ragged dim"),
+    (lambda x: x / x.shape[1], TypeError, "divide: expected an array or a number, got NoneType (in x.shape"),
     (lambda x: rg.select(x, IDS, axis=0), TypeError,
      'select: expected one integer for index, got int64 of rank 2 and layout "dr" (take has'),
     (lambda x: rg.select(np.ones((3, 2)), [0, 1], axis=0), TypeError, "got int64 of rank 1 (take has"),

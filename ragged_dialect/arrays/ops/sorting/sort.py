@@ -99,7 +99,7 @@ def taken(x: Tensor, dim: int, indices: Tensor) -> Tensor:
     """The elements along a dim at indices in range; what has those is without windows, and is `x` in other dims."""
     number = x.place(dim)[0]
     axis = indices.axes[number]
-    if isinstance(axis, PlainAxis) and axis.extent == 1 and x.shape[dim] != 0:
+    if isinstance(axis, PlainAxis) and axis.extent == 1 and x.static_shape[dim] != 0:
         return _chosen(x, dim, indices)
     out = shapes.empty(indices.storage_sizes(), element_type(x.dtype))
     out = shapes.cast(out, ir.RankedTensorType.get(indices.storage.type.shape, element_type(x.dtype)))
