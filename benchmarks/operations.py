@@ -13,6 +13,7 @@ import csv
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
@@ -21,14 +22,14 @@ from typing import Any
 
 import numpy as np
 from cases import BASE, CROSS, LISTS, Case, Point, axes, files
-from common import Array, interleave, load
+from common import Array, Times, interleave, load
 
 POINTS: dict[str, Callable[[], Iterable[Point]]] = {"base": lambda: [BASE, LISTS], "axes": axes, "cross": lambda: CROSS}
 THREADS = ("RAGGED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
            "POLARS_MAX_THREADS", "TF_NUM_INTRAOP_THREADS")  # fmt: skip
 """Variables that libraries read once, when they are loaded: every number of threads is a process of its own."""
 SLOW = 2.0
-"""Seconds of a call after which a candidate is timed once."""
+"""Seconds of a call after which there are no others of a candidate."""
 TOLERANCE = {"bfloat16": 1e-1, "float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
 
 
@@ -81,6 +82,14 @@ def _candidates(operation: str, case: Case, ours: Callable[[], Any], peers: Any)
     return found
 
 
+def _once(candidate: tuple[str, Callable[[], Any]]) -> tuple[str, float]:
+    """The seconds that one call takes."""
+    name, call = candidate
+    start = time.perf_counter()
+    call()
+    return name, time.perf_counter() - start
+
+
 def rows_of(point: Point, threads: int, only: list[str], repetitions: int) -> Iterator[Row]:
     """Times of all operations at a point."""
     import peers  # here, as libraries read how many threads they may have when they are loaded
@@ -100,8 +109,8 @@ def rows_of(point: Point, threads: int, only: list[str], repetitions: int) -> It
         moved = case.values.nbytes + _plain(call()).nbytes
         source, target = np.ones(max(moved // 2, 1), np.uint8), np.empty(max(moved // 2, 1), np.uint8)
         candidates["copy"] = lambda target=target, source=source: np.copyto(target, source)
-        slow = any(times.median > SLOW for times in interleave(candidates, 1).values())
-        times = interleave(candidates, 1 if slow else repetitions)
+        slow = {name: Times(once, once) for name, once in map(_once, candidates.items()) if once > SLOW}
+        times = slow | interleave({n: c for n, c in candidates.items() if n not in slow}, repetitions)
         copied = times.pop("copy").least
         for name, found in times.items():
             version = "" if name == "ours" else loaded[name][0]
