@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.index.rows import as_index, check_lists, inverse, take_rows
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import PlainAxis
@@ -87,8 +87,16 @@ def ungroup(x: Tensor, places: Tensor) -> Tensor:
     if x.is_dense or x.axes[0].letters != "dr":
         raise LayoutError(f'{op}: expected an array of the structure of its places, got layout "{x.layout}"')
     equal_levels(places, x, 0, 2)
+    places = widened(places)
     given = shapes.as_vector(places.storage)
     size = build.value(shapes.dim(given, 0))
-    there = builders.scatter_add(vectors.generate(size, lambda _: 1), given, size)
+    check_lists(places, [], lambda given: given[0], lambda _: size, kind="index")
+    at = inverse(given)  # 0 of a row that has no place, and of the first one's: as many places are each once then
+
+    def number(row: ir.Value) -> ir.Value:
+        there = arith.ori(build.unequal(shapes.load(at, row), 0), build.equal(shapes.load(given, 0), row))
+        return arith.extui(build.i64(), there)
+
+    there = vectors.generate(size, number)
     builders.assert_valid([there], "at_least", f"{op}: places of each row", 1, factor=1)
-    return take_rows(x, 0, inverse(given), PlainAxis(None))
+    return take_rows(x, 0, at, PlainAxis(None))
