@@ -33,8 +33,9 @@ def concat_plain(ctx: Lowering, operands: list[Parts], dim: int, shape: RaggedSh
 
 
 def concat_runs(ctx: Lowering, operands: list[Parts], dim: int) -> Parts:
-    """Along a batch or ragged dim, for operands without windows or tiles: under every position above
-    the dim, the runs of the operands in turn. A run is contiguous, whatever levels are below."""
+    """Along a batch or ragged dim, for operands without tiles, and with windows at most at a ragged dim that is joined:
+    under every position above the dim, the runs of the operands in turn. A run is contiguous, whatever levels are
+    below."""
     first, *others = operands
     axis, _ = first.layout.locate(dim)
     shape = first.shape.concat([other.shape for other in others], dim)
@@ -46,12 +47,13 @@ def concat_runs(ctx: Lowering, operands: list[Parts], dim: int) -> Parts:
     for (kind, d), vector in first.vectors.items():
         if d not in dims or d < dim:
             made.vectors[kind, d] = vector
-    runs = _Runs(ctx, operands, dim)
+    runs = _Runs(ctx, operands, dim, made)
     for level in range(dim, dims.stop):
-        if first.layout.letter(level) in RAGGED:
+        if shape.layout.letter(level) == "r":
             made.vectors["offsets", level] = vectors.scan(runs.lengths(level))
     sizes = first.storage_dims()
-    sizes[axis] = _sum([x.storage_dim(axis) for x in operands])
+    windows = any(x.layout.has_windows for x in operands)  # these say nothing of how large storages are
+    sizes[axis] = made.run(dims.start, dims.stop, 0)[1] if windows else _sum([x.storage_dim(axis) for x in operands])
     into = shapes.cast(shapes.empty(sizes, first.element), storage_type(shape, first.element))
     made.held = runs.copy([x.values for x in operands], into, dims.stop, axis)
     return made
@@ -100,6 +102,7 @@ class _Runs:
     ctx: Lowering
     operands: list[Parts]
     dim: int
+    made: Parts
 
     def lengths(self, level: int) -> ir.Value:
         """Lengths of a level at or below the joined dim, in the order of the result."""
@@ -119,22 +122,18 @@ class _Runs:
         if first.layout.locate(dim)[1] == 0:
             return _side_by_side(sources, into, axis)
         count = first.parents(dim) if first.layout.letter(dim) in RAGGED else outer_count(first, dim)
-        for number, source in enumerate(sources):
-            into = fill_runs(
-                self.ctx,
-                count,
-                into,
-                lambda q, k=number, x=source: _along(axis, x, self._place(k, level, q)),
-                lambda q, _, k=number, x=source: _slice(x, _along(axis, x, self.operands[k].run(dim, level, q))),
-            )
-        return into
 
-    def _place(self, number: int, level: int, q: ir.Value) -> Range:
-        """Where the run of an operand under a position goes: behind the runs of earlier positions, and
-        those of earlier operands under this one."""
-        runs = [x.run(self.dim, level, q) for x in self.operands]
-        low = _sum([low if k >= number else build.add(low, size) for k, (low, size) in enumerate(runs)])
-        return low, runs[number][1]
+        def joined(q: ir.Value, run: ir.Value) -> ir.Value:
+            low: Mixed = 0
+            for operand, source in zip(self.operands, sources, strict=True):
+                at, size = operand.run(dim, level, q)
+                piece, sizes = _slice(source, _along(axis, source, (at, size))), shapes.dims(run)
+                sizes[axis] = size
+                run = shapes.insert_slice(piece, run, [low if k == axis else 0 for k in range(len(sizes))], sizes)
+                low = build.add(low, size)
+            return run
+
+        return fill_runs(self.ctx, count, into, lambda q: _along(axis, into, self.made.run(dim, level, q)), joined)
 
 
 def _along(axis: int, x: ir.Value, run: Range) -> list[Range]:

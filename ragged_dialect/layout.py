@@ -88,6 +88,10 @@ class Layout:
         """Whether some level is a window, so that storage may have gaps and overlaps."""
         return "w" in self.letters
 
+    def has_windows_only(self, dim: int) -> bool:
+        """Whether the windows are those of one dim, which is below another one of its axis."""
+        return self.letter(dim) == "w" and self.locate(dim)[1] > 0 and self.letters.count("w") == 1
+
     @property
     def has_tiles(self) -> bool:
         """Whether some level is a tile."""

@@ -29,3 +29,21 @@ func.func @copied(%x: !wide, %y: !wide) -> !both {
   %0 = ragged.concat %x, %y {dim = 2} : (!wide, !wide) -> !both
   return %0 : !both
 }
+
+!windows = tensor<3x?x4xf32, #ragged.layout<"dw|d">>
+!rows = tensor<3x?x4xf32, #ragged.layout<"dr|d">>
+
+// Components are joined one by one, all pieces of each: windows are read where they are.
+// CHECK-LABEL: func.func @windows
+// CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<?x4xf32>
+// CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%[[OUT:.*]] = %{{.*}}) -> (tensor<?x4xf32>)
+// CHECK: %[[PLACE:.*]] = tensor.extract_slice %[[OUT]]
+// CHECK: %[[PIECE:.*]] = tensor.extract_slice %[[W]]
+// CHECK: %[[FIRST:.*]] = tensor.insert_slice %[[PIECE]] into %[[PLACE]][0, 0]
+// CHECK: tensor.insert_slice %{{.*}} into %[[FIRST]]
+// CHECK-NOT: scf.forall (
+// CHECK: return
+func.func @windows(%x: !windows, %y: !rows) -> !rows {
+  %0 = ragged.concat %x, %y {dim = 1} : (!windows, !rows) -> !rows
+  return %0 : !rows
+}

@@ -67,3 +67,16 @@ func.func @concat_of_shared(%x: tensor<3x?xf32, #dr>) -> tensor<3x?xf32, #dr> {
   %1 = ragged.concat %0, %0 {dim = 1} : (tensor<3x?xf32, #dr>, tensor<3x?xf32, #dr>) -> tensor<3x?xf32, #dr>
   return %1 : tensor<3x?xf32, #dr>
 }
+
+// Windows of the dim that is joined are read where they are; those of another one stay copies.
+// CHECK-LABEL: func.func @concat_of_windows
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: tensor<3x?xf32, #[[W:.*]]>, %[[Y:[a-z0-9]*]]: tensor
+// CHECK: ragged.concat %[[X]], %[[Y]] {dim = 1}
+// CHECK: %[[C:.*]] = ragged.compact %[[X]]
+// CHECK: ragged.concat %[[C]], %[[Y]] {dim = 0}
+func.func @concat_of_windows(%x: tensor<3x?xf32, #ragged.layout<"dw">>, %y: tensor<3x?xf32, #dr>) -> (tensor<3x?xf32, #dr>, tensor<6x?xf32, #dr>) {
+  %0 = ragged.compact %x : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<3x?xf32, #dr>
+  %1 = ragged.concat %0, %y {dim = 1} : (tensor<3x?xf32, #dr>, tensor<3x?xf32, #dr>) -> tensor<3x?xf32, #dr>
+  %2 = ragged.concat %0, %y {dim = 0} : (tensor<3x?xf32, #dr>, tensor<3x?xf32, #dr>) -> tensor<6x?xf32, #dr>
+  return %1, %2 : tensor<3x?xf32, #dr>, tensor<6x?xf32, #dr>
+}

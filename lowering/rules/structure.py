@@ -58,7 +58,7 @@ def compacted(ctx: Lowering, source: Parts) -> Parts:
 def lower_concat(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.concat: every operand is copied into its window of the result."""
     dim = _dim(op)
-    operands = [compacted(ctx, ctx.parts(v)) for v in op.operands]
+    operands = [_joinable(ctx, ctx.parts(v), dim) for v in op.operands]
     if len(operands) == 1:
         _bind(ctx, op, _copied(ctx, operands[0]))
         return
@@ -66,6 +66,11 @@ def lower_concat(ctx: Lowering, op: ir.Operation) -> None:
         _bind(ctx, op, concat_plain(ctx, operands, dim, shape_of(op.results[0].type)))
         return
     _bind(ctx, op, concat_runs(ctx, operands, dim))
+
+
+def _joinable(ctx: Lowering, source: Parts, dim: int) -> Parts:
+    """Contiguous but for windows of a dim that is joined below a batch: they are read where they are."""
+    return source if source.layout.has_windows_only(dim) else compacted(ctx, source)
 
 
 def _copied(ctx: Lowering, source: Parts) -> Parts:

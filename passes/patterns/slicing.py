@@ -113,8 +113,26 @@ def concat_of_concat(op: ir.Operation, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.concat(flat, dim))
 
 
+def concat_of_compact(op: ir.Operation, rewriter: Rewriter) -> bool:
+    """concat{d}(…, compact(x), …) -> concat{d}(…, x, …), where the windows of x are those of d, below a batch: the
+    pieces of each component are copied once."""
+    dim, operands = dim_of(op), list(op.operands)
+    for k, operand in enumerate(operands):
+        made = producer(operand, "ragged.compact")
+        if made is not None and shape(made.operands[0]).layout.has_windows_only(dim):
+            operands[k] = made.operands[0]
+    if operands == list(op.operands):
+        return False
+    try:
+        segments([x.type for x in operands])
+    except LayoutError:
+        return False
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.concat(operands, dim))
+
+
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
     "ragged.slice": (slice_of_everything, slice_of_slice),
     "ragged.select": (select_of_slice, select_of_concat),
-    "ragged.concat": (concat_of_one, concat_of_concat),
+    "ragged.concat": (concat_of_one, concat_of_concat, concat_of_compact),
 }

@@ -65,7 +65,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike = None, r
     """The numbers at `x` on the lines from each point of `xp`, which are in order, to the next, whose numbers are `fp`:
     dense vectors, or lists, of which each component has its own `x`, a list or [B, K]. Before the first point it is
     `left`, behind the last one `right`, by default the numbers there. In the dtype of what it is computed of."""
-    if getattr(xp, "shape", None) == (0,):
+    if (xp.static_shape if isinstance(xp, Tensor) else getattr(xp, "shape", None)) == (0,):
         raise ArgumentError("np.interp: expected points, got none")
     if isinstance(xp, (RaggedArray, Tensor)) and not xp.layout.is_dense:
         read, count = OPERATIONS["gather"], xp.lengths[:, None]

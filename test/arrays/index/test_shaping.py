@@ -247,6 +247,34 @@ def test_dense_arrays_of_a_batch_of_one(batch: int) -> None:
     assert masked.tolist() == [[1.0]] * batch
 
 
+@pytest.mark.parametrize("features", [(), (3,)])
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_concat_of_slices(features: tuple[int, ...], target: str) -> None:
+    x, y = array((3, 0, 5, 1), features), array((2, 4, 0, 1), features, seed=1)
+    joined = rg.jit(lambda x, y: rg.concat([x[:, ::2], y, x[:, 1:], y[:, :-1] * 2], axis=1), target=target)
+    expected = [
+        np.concatenate([a[::2], b, a[1:], b[:-1] * 2]) for a, b in zip(components(x), components(y), strict=True)
+    ]
+    assert_components(joined(x, y), expected)
+    weights, other = array([len(c) for c in expected], features, seed=2), array((3, 0, 5, 1), features, seed=3)
+    gradient = rg.grad(lambda x: (joined(x, y) * weights).sum())(x)
+    np.testing.assert_allclose((gradient * other).sum(), (weights * joined(other, y * 0)).sum(), 1e-4)
+
+
+def test_concat_of_slices_of_two_levels() -> None:
+    x = rg.ragged([[[1, 2], [], [3]], [], [[4], [5, 6, 7], [8]]])
+    cases: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
+        (lambda x: rg.concat([x[:, 1:], x[:, :1]], axis=1), lambda c: c[1:] + c[:1]),
+        (lambda x: rg.concat([x[:, :, 1:], x[:, :, :1]], axis=2), lambda c: [r[1:] + r[:1] for r in c]),
+        (lambda x: rg.concat([x[:, :, 1:], x], axis=1), lambda c: [r[1:] for r in c] + c),
+        (lambda x: rg.concat([x[:, 1:, 1:], x[:, 1:]], axis=2), lambda c: [r[1:] + r for r in c[1:]]),
+        (lambda x: np.roll(x, 1, axis=1), lambda c: c[-1:] + c[:-1]),
+    ]
+    for function, expected in cases:
+        for run in (function, rg.jit(function)):
+            assert run(x).tolist() == [expected(c) for c in x.tolist()]
+
+
 def test_concat_of_dense_arrays() -> None:
     x, first = array(LENGTHS), np.arange(32, dtype=np.float32).reshape(4, 2, 4)
     expected = [np.concatenate([f, c]) for f, c in zip(first, components(x), strict=True)]

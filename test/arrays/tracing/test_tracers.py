@@ -128,8 +128,6 @@ ASKED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: rg.from_lengths(np.zeros(9), x.sum(2)), "rg.partition for new structures"),
     (lambda x: rg.narrow(np.zeros((4, 9)), 0, x.sum()), "rg.partition for new structures"),
     (lambda x: x.nbytes, "got nbytes in jit function 'asked' (pass it as an argument"),
-    (lambda x: x.size, "got size in jit function 'asked' (np.ones_like(x).sum() counts elements, x.total those of "),
-    (np.size, "got size in jit function 'asked' (np.ones_like(x).sum() counts elements"),
     (lambda x: x.grad, "got grad in jit function 'asked' (rg.grad and rg.value_and_grad compute gradients)"),
     (lambda x: x.to("cpu"), "got to in jit function 'asked' (move the arguments of the call)"),
     (lambda x: x.stored, "(x.values, x.lengths, x.offsets and x.row_ids are traced values)"),
