@@ -59,8 +59,10 @@ def _differs(ours: Array, theirs: Array) -> str:
     if ours.size != theirs.size:
         return f"{theirs.size} values for {ours.size}"
     limit = TOLERANCE.get(str(ours.dtype), 0)
-    scale = float(np.abs(ours.astype(np.float64)).max(initial=1))
-    error = np.abs(ours.astype(np.float64).ravel() - theirs.astype(np.float64).ravel()).max(initial=0)
+    ours, theirs = (x.astype(np.float64).ravel() for x in (ours, theirs))
+    apart = (ours != theirs) & ~(np.isnan(ours) & np.isnan(theirs))  # equal infinities are not
+    scale = float(np.abs(ours[np.isfinite(ours)]).max(initial=1))
+    error = np.abs(ours[apart] - theirs[apart]).max(initial=0)
     return "" if error <= limit * scale else f"values that differ by {error / scale:.1e}"
 
 

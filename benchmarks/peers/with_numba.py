@@ -26,8 +26,8 @@ def _sum(x: Any, offsets: Any, out: Any) -> None:
 @_loops
 def _max(x: Any, offsets: Any, out: Any) -> None:
     for i in prange(offsets.size - 1):
-        out[i, :] = x[offsets[i], :]
-        for j in range(offsets[i] + 1, offsets[i + 1]):
+        out[i, :] = -np.inf
+        for j in range(offsets[i], offsets[i + 1]):
             for k in range(x.shape[1]):
                 out[i, k] = max(out[i, k], x[j, k])
 
@@ -36,6 +36,8 @@ def _max(x: Any, offsets: Any, out: Any) -> None:
 def _softmax(x: Any, offsets: Any, out: Any) -> None:
     for i in prange(offsets.size - 1):
         start, end = offsets[i], offsets[i + 1]
+        if start == end:
+            continue
         top = x[start].copy()
         for j in range(start + 1, end):
             for k in range(x.shape[1]):
@@ -75,6 +77,9 @@ def _cumsum(x: Any, offsets: Any, out: Any) -> None:
 @_loops
 def _argmax(x: Any, offsets: Any, out: Any) -> None:
     for i in prange(offsets.size - 1):
+        out[i, :] = -1
+        if offsets[i] == offsets[i + 1]:
+            continue
         best = x[offsets[i]].copy()
         out[i, :] = 0
         for j in range(offsets[i] + 1, offsets[i + 1]):
@@ -117,6 +122,9 @@ def _var(x: Any, offsets: Any, out: Any) -> None:
 @_loops
 def _logsumexp(x: Any, offsets: Any, out: Any) -> None:
     for i in prange(offsets.size - 1):
+        out[i, :] = -np.inf
+        if offsets[i] == offsets[i + 1]:
+            continue
         top = x[offsets[i]].copy()
         for j in range(offsets[i] + 1, offsets[i + 1]):
             for k in range(x.shape[1]):
@@ -152,7 +160,8 @@ def _any(x: Any, offsets: Any, out: Any) -> None:
 def _recurrence(x: Any, offsets: Any, out: Any) -> None:
     half = x.dtype.type(0.5)
     for i in prange(offsets.size - 1):
-        out[offsets[i]] = x[offsets[i]]
+        if offsets[i] < offsets[i + 1]:
+            out[offsets[i]] = x[offsets[i]]
         for j in range(offsets[i] + 1, offsets[i + 1]):
             for k in range(x.shape[1]):
                 out[j, k] = half * out[j - 1, k] + x[j, k]
@@ -161,7 +170,8 @@ def _recurrence(x: Any, offsets: Any, out: Any) -> None:
 @_loops
 def _running_max(x: Any, offsets: Any, out: Any) -> None:
     for i in prange(offsets.size - 1):
-        out[offsets[i]] = x[offsets[i]]
+        if offsets[i] < offsets[i + 1]:
+            out[offsets[i]] = x[offsets[i]]
         for j in range(offsets[i] + 1, offsets[i + 1]):
             for k in range(x.shape[1]):
                 out[j, k] = max(out[j - 1, k], x[j, k])
@@ -177,7 +187,8 @@ def _reverse(x: Any, offsets: Any, out: Any) -> None:
 @_loops
 def _roll(x: Any, offsets: Any, out: Any) -> None:
     for i in prange(offsets.size - 1):
-        out[offsets[i]] = x[offsets[i + 1] - 1]
+        if offsets[i] < offsets[i + 1]:
+            out[offsets[i]] = x[offsets[i + 1] - 1]
         for j in range(offsets[i] + 1, offsets[i + 1]):
             out[j] = x[j - 1]
 
