@@ -21,6 +21,7 @@ from ragged_dialect.arrays.core.creation import from_starts_lengths as from_star
 from ragged_dialect.arrays.core.creation import narrow as narrow
 from ragged_dialect.arrays.custom_ops.op import torch_op as torch_op
 from ragged_dialect.arrays.index.counts import bincount as bincount
+from ragged_dialect.arrays.index.cuts import split_before as split_before
 from ragged_dialect.arrays.index.dims import reshape as reshape
 from ragged_dialect.arrays.index.dims import squeeze as squeeze
 from ragged_dialect.arrays.index.dims import transpose as transpose
