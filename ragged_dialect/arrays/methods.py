@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeAlias
 
 import numpy as np
 
+import ragged_dialect
 from ragged_dialect.arrays.convert.arrow_array import to_arrow
 from ragged_dialect.arrays.convert.awkward_array import to_awkward
 from ragged_dialect.arrays.convert.lists import nested_lists, text
@@ -92,6 +93,14 @@ class Methods(NDArrayOperatorsMixin):
     ) -> ArrayLike:
         """NumPy's functions of the same name as an operation."""
         return apply_function(function, args, kwargs)
+
+    def without(self, name: str, kind: str) -> AttributeError:
+        """The error for an attribute that neither has, with what does its work."""
+        hint = _NO_ATTRIBUTES.get(name, "")
+        for short, module in (("rg", ragged_dialect), ("np", np)):
+            if not hint and not name.startswith("_") and callable(getattr(module, name, None)):
+                hint = f"{short}.{name} is a function"
+        return AttributeError(f"{kind} have no attribute '{name}'" + (f" ({hint})" if hint else ""))
 
     def __setitem__(self, index: ArrayLike, value: ArrayLike) -> None:
         raise ArgumentError("expected no assignment to elements, got one (arrays are immutable: use rg.where)")
@@ -334,8 +343,22 @@ class TensorMethods(_Traced):
         return parts.number(self, "max_length")
 
 
+_NO_ATTRIBUTES = {
+    "flatten": "x.values has all elements, x.merge(1) has one level less",
+    "ravel": "x.values has all elements, x.merge(1) has one level less",
+    "numpy": "x.values and x.offsets are arrays of NumPy, x.to_padded() is a dense one",
+    "apply": "operations are of all components at once, rg.scan steps along each",
+    "map": "operations are of all components at once, rg.scan steps along each",
+    "copy": "arrays do not change",
+}
+"""What does the work of methods of other libraries that no function is called like."""
+
+
 class ArrayMethods:
     """What only arrays can do: be looked at, and be something else."""
+
+    def __getattr__(self: Any, name: str) -> NoReturn:
+        raise self.without(name, "ragged arrays")
 
     def __iter__(self: Any) -> Iterator[ArrayLike]:
         return iter(components(self))

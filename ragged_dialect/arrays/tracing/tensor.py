@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
-import numpy as np
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -219,9 +217,7 @@ class Tensor(Value):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_") or name not in _of_arrays():
-            function = not name.startswith("_") and callable(getattr(np, name, None))
-            hint = f" (np.{name} is a function)" if function else ""
-            raise AttributeError(f"traced values have no attribute '{name}'{hint}")
+            raise self.without(name, "traced values")
         instead = _INSTEAD.get(name, "pass it as an argument, or return the array and ask outside")
         raise TraceAttributeError(self._text(name, instead))
 

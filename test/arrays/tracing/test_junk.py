@@ -289,6 +289,25 @@ def test_a_softmax_of_a_dense_array() -> None:
         np.testing.assert_allclose(rg.softmax(x, axis=axis), expected, 1e-5)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("sort", " (rg.sort is a function)"),
+        ("top_k", " (rg.top_k is a function)"),
+        ("pad", " (np.pad is a function)"),
+        ("flatten", " (x.values has all elements, x.merge(1) has one level less)"),
+        ("root", ""),
+        ("foo", ""),
+    ],
+)
+def test_names_of_functions_are_hints_for_attributes(name: str, hint: str) -> None:
+    x = rg.ragged([[1, 2], []])
+    for run, kind in ((lambda f: f(x), "ragged arrays"), (lambda f: rg.jit(f)(x), "traced values")):
+        with pytest.raises(AttributeError) as caught:
+            run(lambda x: getattr(x, name))
+        assert str(caught.value) == f"{kind} have no attribute '{name}'{hint}"
+
+
 def test_numbers_of_numpy_are_numbers() -> None:
     narrow = rg.narrow(np.arange(8).reshape(2, 4), np.int64(1), np.int32(2))
     assert narrow.tolist() == [[1, 2], [5, 6]]
