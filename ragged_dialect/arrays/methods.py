@@ -94,7 +94,7 @@ class Methods(NDArrayOperatorsMixin):
         """NumPy's functions of the same name as an operation."""
         return apply_function(function, args, kwargs)
 
-    def without(self, name: str, kind: str) -> AttributeError:
+    def _without(self, name: str, kind: str) -> AttributeError:
         """The error for an attribute that neither has, with what does its work."""
         hint = _NO_ATTRIBUTES.get(name, "")
         for short, module in (("rg", ragged_dialect), ("np", np)):
@@ -358,7 +358,7 @@ class ArrayMethods:
     """What only arrays can do: be looked at, and be something else."""
 
     def __getattr__(self: Any, name: str) -> NoReturn:
-        raise self.without(name, "ragged arrays")
+        raise self._without(name, "ragged arrays")
 
     def __iter__(self: Any) -> Iterator[ArrayLike]:
         return iter(components(self))

@@ -217,7 +217,7 @@ class Tensor(Value):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_") or name not in _of_arrays():
-            raise self.without(name, "traced values")
+            raise self._without(name, "traced values")
         instead = _INSTEAD.get(name, "pass it as an argument, or return the array and ask outside")
         raise TraceAttributeError(self._text(name, instead))
 
