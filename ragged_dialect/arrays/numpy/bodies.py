@@ -140,7 +140,11 @@ def mean(
     a = a if dtype is None else a.astype(dtype)
     if where is True:
         return OPERATIONS["mean"](a, axis=axis, keepdims=keepdims)
-    holds = mask("mean", where)
+    return _masked_mean(a, mask("mean", where), axis=axis, keepdims=keepdims)
+
+
+@operation("masked_mean")
+def _masked_mean(a: Tensor, holds: Tensor, *, axis: AxisArgument, keepdims: bool) -> Tensor:
     wide = a if a.dtype.itemsize > 2 or a.dtype.kind in "bi" else a.astype(np.float32)
     total = reduce("add", wide, axis=axis, keepdims=keepdims, where=holds)
     counted = OPERATIONS["where"](holds, ones_like(a, bool), False)
@@ -153,7 +157,12 @@ def average(a: ArrayLike, axis: ArrayLike = None, weights: ArrayLike = None, kee
     if weights is None:
         return OPERATIONS["mean"](a, axis=axis, keepdims=keepdims)
     given: ArrayLike = weights if isinstance(weights, Value) else storage.take(weights)
-    if isinstance(given, (RaggedArray, Tensor)) and not given.layout.is_dense:
+    return _average(a, given, axis=axis, keepdims=keepdims)
+
+
+@operation("average")
+def _average(a: Tensor, given: Tensor, *, axis: AxisArgument, keepdims: bool) -> Tensor:
+    if not given.layout.is_dense:
         given = given[(..., *[None] * (a.ndim - given.ndim))]  # numbers of components, say, are those of all features
     elif given.ndim == 1 < a.ndim and axis is not None:
         given = given[(..., *[None] * (a.ndim - 1 - checked_axis("np.average", axis, a.ndim)))]
@@ -257,7 +266,13 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     if len(conditions) != len(choices) or not conditions:
         text = f"expected a choice for each of {len(conditions)} conditions, got {len(choices)}"
         raise ArgumentError(f"np.select: {text}")
-    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+    return _chosen(default, *conditions, *choices)
+
+
+@operation("chosen")
+def _chosen(default: Tensor, *cases: Tensor) -> Tensor:
+    count = len(cases) // 2
+    for condition, choice in zip(reversed(cases[:count]), reversed(cases[count:]), strict=True):
         default = OPERATIONS["where"](condition, choice, default)
     return default
 
@@ -291,20 +306,26 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, ap
     if times < 0:
         raise ArgumentError(f"np.diff: expected n of at least 0, got {times}")
     dim = checked_axis("np.diff", axis, a.ndim)
-    ends = [_end(a, dim, x) for x in (prepend, append)]
+    return _differences(a, prepend, append, n=times, axis=dim)
+
+
+@operation("diff")
+def _differences(a: Tensor, prepend: Tensor | None, append: Tensor | None, *, n: int, axis: int) -> Tensor:
     if prepend is not None or append is not None:
-        a = concat([x for x in (ends[0], a, ends[1]) if x is not None], axis=dim)
-    for _ in range(times):
-        a = OPERATIONS["not_equal" if a.dtype == np.bool_ else "subtract"](cut(a, dim, 1, None), cut(a, dim, None, -1))
+        ends = [None if x is None else _end(a, axis, x) for x in (prepend, append)]
+        a = concat([x for x in (ends[0], a, ends[1]) if x is not None], axis=axis)
+    for _ in range(n):
+        name = "not_equal" if a.dtype == np.bool_ else "subtract"
+        a = OPERATIONS[name](cut(a, axis, 1, None), cut(a, axis, None, -1))
     return a
 
 
-def _end(a: ArrayLike, dim: int, x: ArrayLike) -> ArrayLike:
+def _end(a: Tensor, dim: int, x: Tensor) -> Tensor:
     """What joins an array along a dim: of a number one element for each row."""
-    if x is None or (x.ndim if isinstance(x, Value) else np.ndim(x)):
+    if x.ndim:
         return x
     if len(a.ragged_dims) > 1 and dim in a.ragged_dims:
-        raise ArgumentError("np.diff: expected an array to join lists of lists along a ragged dim, got a number")
+        raise ArgumentError("expected an array to join lists of lists along a ragged dim, got a number")
     rows = OPERATIONS["where"](True, x, zeros_like(OPERATIONS["sum"](a, axis=dim), a.dtype))
     return rows[(*[slice(None)] * dim, None)]
 

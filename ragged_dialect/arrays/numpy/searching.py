@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.ops.sorting.search import searchsorted as searched
-from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
 
@@ -67,7 +66,12 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike = None, r
     `left`, behind the last one `right`, by default the numbers there. In the dtype of what it is computed of."""
     if (xp.static_shape if isinstance(xp, Tensor) else getattr(xp, "shape", None)) == (0,):
         raise ArgumentError("np.interp: expected points, got none")
-    if isinstance(xp, (RaggedArray, Tensor)) and not xp.layout.is_dense:
+    return _interp(x, xp, fp, left, right)
+
+
+@operation("interp")
+def _interp(x: Tensor, xp: Tensor, fp: Tensor, left: Tensor | None, right: Tensor | None) -> Tensor:
+    if not xp.layout.is_dense:
         read, count = OPERATIONS["gather"], xp.lengths[:, None]
     else:
         read, count = OPERATIONS["take"], OPERATIONS["sum"](OPERATIONS["equal"](xp, xp))

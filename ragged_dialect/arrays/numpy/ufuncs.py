@@ -9,7 +9,9 @@ import numpy as np
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, converted, dtype_of, take
 from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.index.dims import AxisArgument
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.narrowing import is_tuple
 
@@ -112,14 +114,26 @@ def reduce(
     if name not in REDUCTIONS:
         known = ", ".join(REDUCTIONS)
         raise ArgumentError(f"np.{name}.reduce: expected one of {known}, got {name}")
-    x = x if dtype is None else x.astype(dtype)
-    if where is not True:
-        x = OPERATIONS["where"](mask(name, where), x, _NEUTRAL[name](x.dtype))
-    if dtype is not None and isinstance(initial, _NUMBERS):
-        initial = converted(f"np.{name}", take(initial), dtype_of(dtype)).item()
-    made = OPERATIONS[REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)
-    made = made if initial is None else OPERATIONS[name](made, initial)
-    return made if dtype is None else OPERATIONS["astype"](made, dtype=dtype_of(dtype))
+    wanted = None if dtype is None else dtype_of(dtype)
+    if wanted is not None and isinstance(initial, _NUMBERS):
+        initial = converted(f"np.{name}", take(initial), wanted).item()
+    holds = None if where is True else mask(name, where)
+    if wanted is holds is initial is None:
+        return OPERATIONS[REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)
+    return _reduced(x, holds, initial, ufunc=name, axis=axis, keepdims=keepdims, dtype=wanted)
+
+
+@operation("reduce")
+def _reduced(
+    x: Tensor, where: Tensor | None, initial: Tensor | None, *, ufunc: str, axis: AxisArgument, keepdims: bool,
+    dtype: DType | None,
+) -> Tensor:  # fmt: skip
+    x = x if dtype is None else OPERATIONS["astype"](x, dtype=dtype)
+    if where is not None:
+        x = OPERATIONS["where"](where, x, _NEUTRAL[ufunc](x.dtype))
+    made = OPERATIONS[REDUCTIONS[ufunc]](x, axis=axis, keepdims=keepdims)
+    made = made if initial is None else OPERATIONS[ufunc](made, initial)
+    return made if dtype is None else OPERATIONS["astype"](made, dtype=dtype)
 
 
 def _accumulate(name: str, x: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None) -> ArrayLike:
