@@ -52,8 +52,7 @@ def concat_runs(ctx: Lowering, operands: list[Parts], dim: int) -> Parts:
         if shape.layout.letter(level) == "r":
             made.vectors["offsets", level] = vectors.scan(runs.lengths(level))
     sizes = first.storage_dims()
-    windows = any(x.layout.has_windows for x in operands)  # these say nothing of how large storages are
-    sizes[axis] = made.run(dims.start, dims.stop, 0)[1] if windows else _sum([x.storage_dim(axis) for x in operands])
+    sizes[axis] = runs.size(dims.stop, [x.storage_dim(axis) for x in operands])
     into = shapes.cast(shapes.empty(sizes, first.element), storage_type(shape, first.element))
     made.held = runs.copy([x.values for x in operands], into, dims.stop, axis)
     return made
@@ -104,6 +103,14 @@ class _Runs:
     dim: int
     made: Parts
 
+    def size(self, level: int, sizes: list[Mixed]) -> Mixed:
+        """How many entries what is made for the parent positions of `level` has, of operands with so many. Windows show
+        others than there are."""
+        if any(x.layout.has_windows for x in self.operands):
+            axis, _ = self.made.layout.locate(self.dim)
+            return self.made.run(self.made.layout.dims(axis).start, level, 0)[1]
+        return _sum(sizes)
+
     def lengths(self, level: int) -> ir.Value:
         """Lengths of a level at or below the joined dim, in the order of the result."""
         found = [walks.element_lengths(x, level) for x in self.operands]
@@ -111,7 +118,7 @@ class _Runs:
             return vectors.generate(
                 shapes.dim(found[0], 0), lambda i: build.value(_sum([shapes.load(vector, i) for vector in found]))
             )
-        size = build.value(_sum([shapes.dim(vector, 0) for vector in found]))
+        size = build.value(self.size(level, [shapes.dim(vector, 0) for vector in found]))
         into = shapes.cast(shapes.empty([size], build.i64()), vector_type())
         return self.copy(found, into, level, 0)
 

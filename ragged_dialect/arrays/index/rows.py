@@ -136,6 +136,8 @@ def check_lists(
     kind: str = "position",
 ) -> None:
     """`check_largest` of lists of indices, each of which is a `place` by what it is and what is beside it."""
+    if not beside and index.trace.device == "cpu":
+        index = _suspected(index, place, extent(build.value(0)))
     parents = [PlainAxis(None)]
     zeros = shapes.fill(build.constant(build.i64(), 0), empty(index.trace, parents, [(index, 0)], INT64))
     (largest,) = compute(
@@ -144,6 +146,25 @@ def check_lists(
     )  # fmt: skip
     lengths = builders.lengths(index.value, 1)
     check_largest(index, 1, largest.storage, extent, lambda p: shapes.load(lengths, p), kind)
+
+
+def _suspected(index: Tensor, place: Callable[[list[ir.Value]], ir.Value], extent: Mixed) -> Tensor:
+    """Lists of indices that have one extent, or none of these where all are inside: the largest one of all takes a
+    fifth of the time of those of short lists (Zen 5). On a GPU the host would wait for it."""
+    flat = Tensor(index.trace, shapes.as_vector(index.storage), index.dtype, (PlainAxis(None),))
+    zero = shapes.fill(build.constant(build.i64(), 0), empty(index.trace, [], [], INT64))
+    (largest,) = compute(
+        index.trace, [(flat, (0,))], [(zero, INT64, [], ())], 1, frozenset({0}),
+        lambda given: [arith.maxui(given[-1], place(given))],
+    )  # fmt: skip
+    outside = arith.cmpi(arith.CmpIPredicate.uge, largest.scalar, build.to_i64(extent))
+    axis = index.axes[0]
+    assert isinstance(axis, NestedAxis)
+    count = build.sub(shapes.dim(axis.vectors[0], 0), 1)
+    offsets = vectors.section(
+        axis.vectors[0], 0, build.add(build.value(arith.select(outside, count, build.value(0))), 1)
+    )
+    return with_axis(index, 0, NestedAxis("dr", [offsets], [None, None]))
 
 
 def clamped(bound: Mixed, extent: Mixed) -> Mixed:

@@ -273,6 +273,16 @@ def test_concat_of_slices_of_two_levels() -> None:
     for function, expected in cases:
         for run in (function, rg.jit(function)):
             assert run(x).tolist() == [expected(c) for c in x.tolist()]
+            assert run(x)[:, :, 0:].tolist() == [expected(c) for c in x.tolist()]
+            assert run(x).sum(axis=2).tolist() == [[sum(r) for r in expected(c)] for c in x.tolist()]
+
+
+def test_concat_of_windows_that_overlap() -> None:
+    x = rg.ragged([[[1, 2], []], [[3]]])[[0, 1, 0, 0, 1] * 40]
+    for run in (lambda x: rg.concat([x, x], axis=1), rg.jit(lambda x: rg.concat([x, x], axis=1))):
+        made = run(x)
+        assert made.stored.vectors[1].size == 1 + 40 * 16
+        assert made.tolist() == [c + c for c in x.tolist()]
 
 
 def test_concat_of_dense_arrays() -> None:
