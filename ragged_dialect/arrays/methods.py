@@ -24,7 +24,7 @@ from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index import parts
-from ragged_dialect.arrays.index.dims import changed_dims, reshape, squeeze, unchanged, unsqueeze
+from ragged_dialect.arrays.index.dims import changed_dims, of_extent, reshape, squeeze, unchanged, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
 from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
 from ragged_dialect.arrays.numpy.bodies import mean as masked_mean
@@ -249,15 +249,17 @@ class Methods(NDArrayOperatorsMixin):
         shape of all dims alone, with None for ragged ones: `x.reshape((8, None, 4, 16))`. A dense tracer takes extents
         as well, as NumPy's arrays do."""
         given: ArrayLike = self
+        asked: Sequence[object] = ()
         if self.layout.is_dense and not isinstance(shape, tuple):
-            extents = dims if is_list(dims) else [e for e in (dims, shape, *more) if e is not None]
-            shape, more = unchanged(given.shape, extents), ()
+            asked, more = dims if is_list(dims) else [e for e in (dims, shape, *more) if e is not None], ()
+            shape = unchanged(given.shape, asked)
             stay = next((k for k, e in enumerate(shape) if e is not None), len(shape))
             dims, shape = tuple(range(stay, self.ndim)), shape[stay:]
             if not dims and all(extent == 1 for extent in shape):
                 return given[(..., *[None] * len(shape))] if shape else given
         elif is_tuple(dims) and shape is None and any(e is None for e in dims):
-            own, dims = tuple(None if isinstance(e, Value) else e for e in given.shape), unchanged(given.shape, dims)
+            asked, own = dims, tuple(None if isinstance(e, Value) else e for e in given.shape)
+            dims = unchanged(given.shape, asked)
             if dims[: self.ndim] == own and all(extent == 1 for extent in dims[self.ndim :]):
                 return given[(..., *[None] * (len(dims) - self.ndim))]
             dims, shape = changed_dims(own, dims)
@@ -266,7 +268,11 @@ class Methods(NDArrayOperatorsMixin):
                 "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "
                 "(x.reshape((2,), (-1, 8)) makes dim 2 two dims)"
             )
-        return reshape(self, dims=dims, shape=shape)
+        made: ArrayLike = reshape(self, dims=dims, shape=shape)
+        for axis, extent in enumerate(asked):
+            if isinstance(extent, Tensor):
+                made = of_extent(made, extent, axis=axis)
+        return made
 
     def squeeze(self, axis: Axis = None) -> ArrayLike:
         """Without dense dims of extent 1; a view."""

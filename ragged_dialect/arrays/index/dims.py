@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from math import prod
 from typing import SupportsIndex
 
@@ -191,9 +192,21 @@ def changed_dims(own: Sequence[int | None], shape: tuple[object, ...]) -> tuple[
 
 
 def unchanged(own: Sequence[object], shape: Sequence[object]) -> tuple[object, ...]:
-    """A shape with None for the traced extents that a value has at the same place."""
-    stays = [isinstance(a, Tensor) and a is b for a, b in zip(own, shape, strict=False)]
-    return (*(None if stay else b for stay, b in zip(stays, shape, strict=False)), *shape[len(stays) :])
+    """A shape with None for the traced extents that a value has at the same place, and -1 for another one."""
+    found = [None if isinstance(b, Tensor) and b is a else b for a, b in zip_longest(own, shape)][: len(shape)]
+    if sum(isinstance(e, Tensor) or e == -1 for e in found) > 1:
+        raise ArgumentError(
+            f"reshape: expected one extent that only calls know, got others in {tuple(shape)} "
+            "(leave out dims that stay: x.reshape((2,), (-1, 8)) makes dim 2 two dims)"
+        )
+    return tuple(-1 if isinstance(e, Tensor) else e for e in found)
+
+
+@operation("of_extent")
+def of_extent(x: Tensor, number: Tensor, *, axis: int) -> Tensor:
+    """The same, checked to have an extent that a reshape asked for."""
+    builders.assert_valid([build.value(x.extent(axis)), build.to_index(number.scalar)], "equal", "reshape", axis)
+    return x
 
 
 def _that_fits(x: Tensor, number: int, dim: int, wanted: Sequence[int | None]) -> Tensor:

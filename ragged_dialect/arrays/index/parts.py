@@ -9,13 +9,15 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.index.levels import merge
-from ragged_dialect.arrays.tracing.axes import PlainAxis
+from ragged_dialect.arrays.tracing.axes import Origin, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64
+from ragged_dialect.arrays.tracing.guards import structure_at
+from ragged_dialect.arrays.tracing.leaves import Leaves
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build
-from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 
 
@@ -36,24 +38,32 @@ def vector(x: Tensor, part: str, dim: int | None) -> Tensor:
 def number(x: Tensor, part: str) -> Tensor:
     """`total` or `max_length` of the first ragged dim."""
     x, dim = _ragged(x, part, None)
-    make: Callable[[ir.Value, int], ir.Value] = getattr(builders, part)
-    return _number(x, make(x.value, dim))
+    return _number(x, part, dim)
 
 
-def size(x: Tensor) -> Tensor:
+def size(x: Tensor) -> Tensor | int:
     """How many elements there are. LayoutError for a layout with tiles."""
     if x.layout.has_tiles:
         raise LayoutError(f'size: expected a layout without tiles, got "{x.layout}" (merge it first)')
-    found: Mixed = 1
+    found: Tensor | int = 1
     for number, axis in enumerate(x.axes):
-        last = x.layout.dims(number)[-1]
-        found = build.mul(found, x.extent(last) if isinstance(axis, PlainAxis) else builders.total(x.value, last))
-    return _number(x, found)
+        last, extents = x.layout.dims(number)[-1], x.shape
+        found = OPERATIONS["multiply"](
+            extents[last] if isinstance(axis, PlainAxis) else _number(x, "total", last), found
+        )
+    return found
 
 
-def _number(x: Tensor, found: Mixed) -> Tensor:
-    """What an array has as a number of Python's."""
-    return Tensor(x.trace, build.to_i64(found), INT64, (), weak=True)
+def _number(x: Tensor, part: str, dim: int) -> Tensor:
+    """The total or the longest length of a ragged dim, as a number."""
+    make: Callable[[ir.Value, int], ir.Value] = getattr(builders, part)
+    axis, level = x.nested(dim), x.place(dim)[1]
+
+    def read(leaves: Leaves, origin: Origin) -> int:
+        structure = structure_at(leaves, origin)
+        return structure.total(level) if part == "total" else structure.longest[level]
+
+    return x.trace.counted(build.to_i64(make(x.value, dim)), None if axis is None else axis.root.origin, read)
 
 
 def _ragged(x: Tensor, part: str, dim: int | None) -> tuple[Tensor, int]:

@@ -81,6 +81,11 @@ def astype(x: ArrayLike, dtype: DTypeLike) -> ArrayLike:
     return OPERATIONS["astype"](x, dtype=dtype_of(dtype))
 
 
+def reshape(a: ArrayLike, shape: ArrayLike) -> ArrayLike:
+    """The extents of all dims, None of ragged ones."""
+    return a.reshape(shape if is_tuple(shape) else tuple(shape) if isinstance(shape, list) else (shape,))
+
+
 def squeeze(a: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
     """Without dims of extent 1."""
     return OPERATIONS["squeeze"](a, axis=axis)
@@ -406,9 +411,10 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
     """As `array_split`; a number of sections has to divide a dense extent."""
     extent: object = ary.shape[checked_axis("np.split", axis, ary.ndim)]
     known = isinstance(extent, int)
+    if is_integer(indices_or_sections) and indices_or_sections == 1:
+        return [ary]
     if is_integer(indices_or_sections) and (not known or extent % max(1, indices_or_sections)):
         got = extent if known else "a ragged one" if extent is None else "one that only calls know"
-        raise LayoutError(
-            f"np.split: expected an extent that {indices_or_sections} divides, got {got} (use np.array_split)"
-        )
+        hint = "" if extent is not None and not known else " (use np.array_split)"
+        raise LayoutError(f"np.split: expected an extent that {indices_or_sections} divides, got {got}{hint}")
     return array_split(ary, indices_or_sections, axis)

@@ -144,8 +144,8 @@ def _called(name: str, body: Traceable, tensors: list[Tensor]) -> object:
 
 
 _NO_NUMBERS = {
-    "None": "in x.shape the extent of a ragged dim is None: x.lengths has its lengths",
-    "Tensor": "what only calls know is no number of Python: np.zeros_like(x.lengths) is for each component",
+    "'None": "in x.shape the extent of a ragged dim is None: x.lengths has its lengths",
+    "'Tensor": "what only calls know is no number of Python: np.zeros_like(x.lengths) is for each component",
 }
 """What Python's and NumPy's functions find that take numbers, and what to do instead."""
 

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.tracing.axes import Origin
-from ragged_dialect.arrays.tracing.guards import Fits, Guard, extent_at
+from ragged_dialect.arrays.tracing.guards import Fits, Guard
 from ragged_dialect.arrays.tracing.leaves import Leaves
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.narrowing import is_tuple
@@ -99,9 +98,9 @@ class ComputedNumbers(Guard):
         bounds = (-(2**63), 2**63 - 1) if dtype.kind == "i" else None
         return self._add(_Step(op, run, tuple(_reader(x) for x in operands), result, bounds), leaves)
 
-    def read(self, op: str, origin: Origin, leaves: Leaves) -> int:
-        """An extent of an argument, which fits 64 bits: its place."""
-        return self._add(_Step(op, lambda n: (n,), (lambda leaves, done: extent_at(leaves, origin),), 0, None), leaves)
+    def read(self, op: str, reader: Callable[[Leaves], int], leaves: Leaves) -> int:
+        """A number that arguments have, as an extent, which fits 64 bits: its place."""
+        return self._add(_Step(op, lambda n: (n,), (lambda leaves, done: reader(leaves),), 0, None), leaves)
 
     def _add(self, step: _Step, leaves: Leaves) -> int:
         with np.errstate(all="ignore"):

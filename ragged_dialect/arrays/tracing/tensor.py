@@ -97,9 +97,10 @@ class Tensor(Value):
         axis = self.axes[number]
         known = self.trace.extents.get((id(axis), level))
         if known is None:
-            plain = axis if isinstance(axis, PlainAxis) else batch_axis(axis, level)
+            origin = (axis if isinstance(axis, PlainAxis) else batch_axis(axis, level)).origin
             with _behind(self.value):  # others may ask, outside of a body
-                made = self.trace.extent(build.to_i64(self.extent(dim)), plain)
+                value = build.to_i64(self.extent(dim))
+            made = self.trace.counted(value, origin)
             known = self.trace.extents[id(axis), level] = (axis, made)
         return known[1]
 
@@ -198,6 +199,8 @@ class Tensor(Value):
         )
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
+        if self.weak:
+            self._number()
         instead = "use operations, rg.take(table, x) for table[x], rg.partition for new structures, or do it outside"
         self.refuse("NumPy's array of it", instead)
 

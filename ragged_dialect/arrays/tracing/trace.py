@@ -15,7 +15,7 @@ from ragged_dialect.arrays.core.arguments import check_word
 from ragged_dialect.arrays.core.spec import DType, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, Dense
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
-from ragged_dialect.arrays.tracing.guards import Conform, Fits, Fixed, Guard, structure_at
+from ragged_dialect.arrays.tracing.guards import Conform, Fits, Fixed, Guard, extent_at, structure_at
 from ragged_dialect.arrays.tracing.leaves import HELD, DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
 from ragged_dialect.arrays.tracing.plan import Plan, Result, kind_of
 from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
@@ -302,9 +302,11 @@ class Trace:
         at = self.computed.add(self.op, run, operands, result, dtype, self.leaves)
         return Tensor(self, value, dtype, (), weak=True, computed=at)
 
-    def extent(self, value: ir.Value, axis: PlainAxis) -> Tensor:
-        """The number that an extent is. One that the arguments have is Python's in a call."""
-        at = None if axis.origin is None else self.computed.read(self.op, axis.origin, self.leaves)
+    def counted(
+        self, value: ir.Value, origin: Origin | None, read: Callable[[Leaves, Origin], int] = extent_at
+    ) -> Tensor:
+        """The number that an extent is, or a total. One that an argument has is Python's in a call, read there."""
+        at = None if origin is None else self.computed.read(self.op, lambda leaves: read(leaves, origin), self.leaves)
         return Tensor(self, value, np.dtype(np.int64), (), weak=True, computed=at)
 
     def conform(self, a: NestedAxis, b: NestedAxis) -> NestedAxis:

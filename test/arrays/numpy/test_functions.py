@@ -256,7 +256,7 @@ REFUSED: list[Refusal] = [
     (lambda x: np.var(x, 1, "f8"), TypeError, "np.var: expected no option dtype on ragged arrays, got one"),
     (lambda x: np.zeros_like(x, None, "F"), TypeError, "np.zeros_like: expected no option order on ragged arrays"),
     (lambda x: np.partition(x, 2), TypeError, "np.partition: expected a function that ragged arrays have, got another"),
-    (lambda x: np.reshape(x, (2, -1)), TypeError, "np.reshape: expected a function that ragged arrays have"),
+    (lambda x: np.reshape(x, (2, -1)), TypeError, "reshape: expected a tuple of dense dims and one"),
     (lambda x: np.unwrap(x), TypeError, "np.unwrap: expected a function that ragged arrays have"),
     (lambda x: np.where(x), TypeError, "np.where: expected arguments (condition, x, y), got others: missing"),
     (lambda x: np.take(x, [0]), TypeError, "np.take: expected arguments (a, indices, axis), got others: missing"),

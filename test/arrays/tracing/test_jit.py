@@ -357,8 +357,9 @@ def test_numbers_that_do_not_fit_what_they_are_used_as() -> None:
     short, long = (rg.from_lengths(np.ones(n, np.int8), np.ones(n, int)) for n in (5, 400))
     for function, text in (
         (lambda x: x + x.shape[0], r"add: expected a number in \[-128, 127\], got 400"),
-        (lambda x: x * x.total, "multiply: level 0: expected at most 127, got 400"),
-        (lambda x: x * -x.total, "multiply: level 0: expected at most 128, got 400"),
+        (lambda x: x * -x.total, r"multiply: expected a number in \[-128, 127\], got -400"),
+        (lambda x: x * rg.concat([x]).total, "multiply: level 0: expected at most 127, got 400"),
+        (lambda x: x * -rg.concat([x]).total, "multiply: level 0: expected at most 128, got 400"),
     ):
         compiled = rg.jit(function)
         assert compiled(short).tolist() == function(short).tolist()
@@ -375,6 +376,11 @@ def test_numbers_that_do_not_fit_what_they_are_used_as() -> None:
         (np.ones(6), lambda x: x.reshape(x.shape[0])),
         (array((2, 0, 3)), lambda x: x.reshape((x.shape[0], None, 2, 2))),
         (array((2, 0, 3)), lambda x: x.reshape((*x.shape, 1))),
+        (array((2, 0, 3)), lambda x: x[:, 1:].reshape((x.shape[0], None, 2, 2))),
+        (array((2, 0, 3)), lambda x: rg.concat([x, x]).reshape((2 * x.shape[0], None, 2, 2))),
+        (array((2, 0, 3)), lambda x: x.sum(1).reshape((x.shape[0] * 2, 2))),
+        (array((2, 0, 3), ()), lambda x: x.values.reshape(x.total, 1)),
+        (np.ones((6, 4)), lambda x: np.reshape(x, (1, x.size))),
     ],
 )
 def test_shapes_of_extents_that_calls_know(given: Any, function: Callable[[Any], Any]) -> None:
@@ -387,6 +393,13 @@ def test_shapes_that_do_not_fit_extents() -> None:
     for shape in ((2,), (-1, 2), (1, 2)):
         with pytest.raises(rg.RaggedError, match="reshape: expected "):
             rg.jit(lambda x, shape=shape: x.reshape(x.shape[0], *shape))(np.ones(6))
+    with pytest.raises(rg.RuntimeCheckError, match="reshape: level 0: expected extent 18, got 12"):
+        rg.jit(lambda x: x.reshape(x.shape[0] * 3))(np.ones((6, 2)))
+    text = r"reshape: expected one extent that only calls know, got others in .+ \(leave out dims that stay: "
+    with pytest.raises(rg.ArgumentError, match=text):
+        rg.jit(lambda x: x.reshape(x.shape[0] * 2, -1))(np.ones((6, 2)))
+    with pytest.raises(rg.RuntimeCheckError, match=r"multiply: expected a number in \[-9223372036854775808"):
+        rg.jit(lambda x: x.lengths + x.total * 2**62)(array((2, 0, 3)))
 
 
 def test_other_errors_of_functions_stay_what_they_are() -> None:
