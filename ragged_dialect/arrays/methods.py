@@ -339,7 +339,7 @@ class TensorMethods(_Traced):
         return parts.number(self, "total")
 
     @property
-    def size(self) -> Tensor:
+    def size(self) -> Tensor | int:
         """How many elements there are, int64."""
         return parts.size(self)
 

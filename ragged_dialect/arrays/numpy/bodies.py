@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.narrowing import is_integer, is_tuple
+from ragged_dialect.narrowing import is_integer, is_list, is_tuple
 
 
 def einsum(subscripts: str, *operands: ArrayLike) -> ArrayLike:
@@ -83,7 +84,7 @@ def astype(x: ArrayLike, dtype: DTypeLike) -> ArrayLike:
 
 def reshape(a: ArrayLike, shape: ArrayLike) -> ArrayLike:
     """The extents of all dims, None of ragged ones."""
-    return a.reshape(shape if is_tuple(shape) else tuple(shape) if isinstance(shape, list) else (shape,))
+    return a.reshape(tuple(shape) if is_list(shape) or is_tuple(shape) else (shape,))
 
 
 def squeeze(a: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
@@ -170,7 +171,7 @@ def _average(a: Tensor, given: Tensor, *, axis: AxisArgument, keepdims: bool) ->
     if not given.layout.is_dense:
         given = given[(..., *[None] * (a.ndim - given.ndim))]  # numbers of components, say, are those of all features
     elif given.ndim == 1 < a.ndim and axis is not None:
-        given = given[(..., *[None] * (a.ndim - 1 - checked_axis("np.average", axis, a.ndim)))]
+        given = given[(..., *[None] * (a.ndim - 1 - checked_axis("np.average", cast("int", axis), a.ndim)))]
     a = a.astype(np.float64) if a.dtype.kind in "bi" else a
     whole = OPERATIONS["where"](True, given, zeros_like(a, given.dtype))
     total = OPERATIONS["sum"](OPERATIONS["multiply"](a, whole), axis=axis, keepdims=keepdims)
