@@ -84,7 +84,7 @@ def astype(x: ArrayLike, dtype: DTypeLike) -> ArrayLike:
 
 def reshape(a: ArrayLike, shape: ArrayLike) -> ArrayLike:
     """The extents of all dims, None of ragged ones."""
-    return a.reshape(tuple(shape) if is_list(shape) or is_tuple(shape) else (shape,))
+    return a.reshape(tuple(shape) if is_list(shape) else (shape,))
 
 
 def squeeze(a: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
