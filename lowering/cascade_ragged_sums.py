@@ -14,7 +14,7 @@ from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.sum_nests import Sum, SumNest, induction_variable, static_count, sum_nests
 from ragged_dialect.passes.base import RaggedPass
 
-_CELLS = 512
+_CELLS = 4096
 """Sums of a thread that have pairs at a time, on its stack."""
 
 

@@ -7,14 +7,16 @@ from math import prod
 
 import numpy as np
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
+from ragged_dialect.arrays.index.dims import AxisArgument, dims_of, insert_ones
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, root
 from ragged_dialect.arrays.ops.reduce import finish, is_across, reduce, reduce_across, source
 from ragged_dialect.arrays.ops.ufunc_bodies import Loop, element
 from ragged_dialect.arrays.tracing import elements
+from ragged_dialect.arrays.tracing.axes import NestedAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, SINGLE, constant, convert
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -69,6 +71,11 @@ REDUCTIONS = {
 """Reductions by a ufunc, by name."""
 
 
+_BESIDE = 128
+"""Numbers of a row that are counted beside what is added up, in registers of AVX-512: of more, counts would be read and
+written for each row."""
+
+
 def float_dtype(dtype: DType) -> DType:
     """The dtype of a mean: float64 for integers and booleans."""
     return dtype if elements.kind(dtype) == "f" else np.dtype(np.float64)
@@ -79,6 +86,11 @@ def count(x: Tensor, dims: frozenset[int], dtype: DType) -> Tensor | float:
     extents = [x.static_shape[dim] for dim in dims]
     if None not in extents:
         return float(prod(extent for extent in extents if extent is not None))
+    axis, features = x.axes[0], x.static_shape[2:]
+    of_lists = dims == {1} and isinstance(axis, NestedAxis) and axis.letters in ("dr", "dw") and x.trace.device == "cpu"
+    if of_lists and prod(extent or 0 for extent in features) > _BESIDE:
+        lengths = x.trace.assembled(builders.lengths(x.value, 1), [batch_axis(axis, 0)], INT64)
+        return astype(insert_ones(lengths, range(1, x.ndim - 1)), dtype=dtype)
 
     def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         return [arith.addi(accumulated[0], constant(INT64, 1))]
