@@ -59,8 +59,8 @@ func.func @numbers(%x: memref<?xf32>, %out: memref<f32>, %n: index) {
 // More columns than there is room for run in tiles.
 
 // CHECK-LABEL: func.func @wide
-// CHECK: memref.alloca() : memref<512xf64>
-// CHECK: scf.for %{{.*}} step %c512
+// CHECK: memref.alloca() : memref<4096xf64>
+// CHECK: scf.for %{{.*}} step %c4096
 // CHECK: scf.for %{{.*}} step %c64
 func.func @wide(%x: memref<?x?xf64>, %out: memref<?xf64>, %n: index, %m: index) {
   %c0 = arith.constant 0 : index

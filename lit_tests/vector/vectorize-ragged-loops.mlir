@@ -403,6 +403,26 @@ func.func @row(%x: memref<?x64xf32> {llvm.noalias}, %y: memref<?x64xf32> {llvm.n
 
 // -----
 
+// Nor is one of bfloat, of which LLVM makes no call.
+
+// CHECK-LABEL: func.func @copy_of_bfloat
+// CHECK-NOT: scf.if
+// CHECK: vector.load {{.*}} vector<64xbf16>
+// CHECK: vector.store {{.*}} vector<64xbf16>
+// CHECK-NOT: memref.store
+// CHECK: return
+func.func @copy_of_bfloat(%x: memref<?xbf16> {llvm.noalias}, %y: memref<?xbf16> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %0 = memref.load %x[%i] : memref<?xbf16>
+    memref.store %0, %y[%i] : memref<?xbf16>
+  }
+  return
+}
+
+// -----
+
 // Elements that no vector has, or whose width is not known, are copied one by one.
 
 // CHECK-LABEL: func.func @complex
