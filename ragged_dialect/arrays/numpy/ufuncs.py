@@ -126,7 +126,7 @@ def reduce(
 @operation("reduce")
 def _reduced(
     x: Tensor, where: Tensor | None, initial: Tensor | None, *, ufunc: str, axis: AxisArgument, keepdims: bool,
-    dtype: DType | None,
+    dtype: DTypeLike,
 ) -> Tensor:  # fmt: skip
     x = x if dtype is None else OPERATIONS["astype"](x, dtype=dtype)
     if where is not None:
