@@ -120,13 +120,13 @@ def reduce(
     holds = None if where is True else mask(name, where)
     if wanted is holds is initial is None:
         return OPERATIONS[REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)
-    return _reduced(x, holds, initial, ufunc=name, axis=axis, keepdims=keepdims, dtype=wanted)
+    return _reduced(x, holds, initial, ufunc=name, axis=axis, keepdims=keepdims, dtype=wanted and wanted.name)
 
 
 @operation("reduce")
 def _reduced(
     x: Tensor, where: Tensor | None, initial: Tensor | None, *, ufunc: str, axis: AxisArgument, keepdims: bool,
-    dtype: DTypeLike,
+    dtype: str | None,
 ) -> Tensor:  # fmt: skip
     x = x if dtype is None else OPERATIONS["astype"](x, dtype=dtype)
     if where is not None:

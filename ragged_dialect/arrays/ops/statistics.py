@@ -86,9 +86,9 @@ def count(x: Tensor, dims: frozenset[int], dtype: DType) -> Tensor | float:
     extents = [x.static_shape[dim] for dim in dims]
     if None not in extents:
         return float(prod(extent for extent in extents if extent is not None))
-    axis, features = x.axes[0], x.static_shape[2:]
-    of_lists = dims == {1} and isinstance(axis, NestedAxis) and axis.letters in ("dr", "dw") and x.trace.device == "cpu"
-    if of_lists and prod(extent or 0 for extent in features) > _BESIDE:
+    axis, features = x.axes[0], prod(extent or 0 for extent in x.static_shape[2:])
+    is_wide = features > _BESIDE and x.trace.device == "cpu" and dims == frozenset({1})
+    if is_wide and isinstance(axis, NestedAxis) and axis.letters in ("dr", "dw"):
         lengths = x.trace.assembled(builders.lengths(x.value, 1), [batch_axis(axis, 0)], INT64)
         return astype(insert_ones(lengths, range(1, x.ndim - 1)), dtype=dtype)
 
