@@ -194,3 +194,18 @@ def test_comparisons_with_the_numbers_of_an_argument_go_into_their_sum() -> None
     function = rg.jit(lambda x, bins: (x[..., None] == bins).sum(axis=1))
     np.testing.assert_array_equal(function(x, bins), rg.bincount(x, 3))
     assert function.lower(x, bins).stages["ragged"].count("linalg.generic") == 1
+
+
+@pytest.mark.parametrize("features", [(129,), (20, 20), (5000,)])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_rows_of_many_features(features: tuple[int, ...], dtype: str) -> None:
+    """Of which lengths count the elements, and sums of long components have pairs for all of a row."""
+    x = array((3, 0, 130, 1), features, dtype)
+    for y in (x, x[:, 1:]):
+        wide = [np.asarray(c, np.float64) for c in y.unbind()]
+        for name in ("sum", "mean", "var"):
+            nothing = np.full(features, 0 if name == "sum" else np.nan)
+            expected = [getattr(c, name)(axis=0) if len(c) else nothing for c in wide]
+            tolerance = 1e-5 if dtype == "float32" else 2e-2
+            np.testing.assert_allclose(np.asarray(getattr(y, name)(1), np.float64), expected, tolerance, tolerance)
+            assert getattr(y, name)(1, keepdims=True).shape == (4, 1, *features)
