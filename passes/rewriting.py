@@ -54,7 +54,7 @@ class Rewriter:
         if value == result:
             raise ValueError(f"expected another value in place of the result of '{op.name}', got itself")
         if value.type != result.type:
-            if not _may_cast(value.type, result.type):
+            if not may_cast(value.type, result.type):
                 raise TypeError(f"expected a value of {result.type} for '{op.name}', got {value.type}")
             with self.before(op):
                 value = cast(value, result.type)
@@ -81,7 +81,7 @@ class Rewriter:
         self.touched.extend(use.owner.operation for use in result.uses)
 
 
-def _may_cast(source: ir.Type, target: ir.Type) -> bool:
+def may_cast(source: ir.Type, target: ir.Type) -> bool:
     """Whether types of tensors differ in what is known of their extents alone."""
     if not isinstance(source, ir.RankedTensorType) or not isinstance(target, ir.RankedTensorType):
         return False

@@ -4,7 +4,7 @@ has the most static result type that its operands allow."""
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import attribute_names, made_by
 from ragged_dialect.ops import INFERRED
@@ -13,7 +13,7 @@ from ragged_dialect.passes.matching import same_meaning, shape
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.segments import segments
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.types import is_ragged, is_tensor, tensor_type
+from ragged_dialect.types import is_tensor, tensor_type
 
 _ACCESS = ("offsets", "starts", "lengths", "row_ids", "total", "max_length")
 
@@ -36,19 +36,6 @@ def refine(op: ir.Operation, rewriter: Rewriter) -> bool:
     attributes = {a: op.attributes[a] for a in attribute_names(op) if a != "operandSegmentSizes"}
     with rewriter.before(op):
         return rewriter.replace(op, builders.create(op.name, [wanted], past, attributes).result)
-
-
-def made_contiguous(op: ir.Operation, rewriter: Rewriter) -> bool:
-    """cast(x) : windows to contiguous levels -> compact(x). Of a loop that, folded, only copies upstream makes such a
-    cast."""
-    source, result = op.operands[0], op.results[0]
-    if not (is_ragged(source.type) and is_ragged(result.type)) or not shape(source).layout.has_windows:
-        return False
-    if shape(source).compact().layout != shape(result).layout:
-        return False
-    with rewriter.before(op):
-        made = builders.compact(source)
-        return rewriter.replace(op, made if made.type == result.type else tensor.cast(result.type, made))
 
 
 def _joined(op: ir.Operation, inferred: RaggedShape, declared: ir.RankedTensorType) -> ir.RankedTensorType | None:
@@ -80,5 +67,4 @@ def _forgets(before: RaggedShape, after: RaggedShape) -> bool:
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
     **{f"ragged.{name}": (refine,) for name in _ACCESS},
-    "tensor.cast": (made_contiguous,),
 }

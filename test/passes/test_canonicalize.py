@@ -62,6 +62,18 @@ BAD_REWRITES = {
         %0 = linalg.reduce { arith.addf } ins(%c : tensor<?x?xf32>) outs(%e : tensor<?xf32>) dimensions = [1]
         return %0 : tensor<?xf32>
       }""",
+    # A dense operand is cast to lists, whose lengths are those of the output.
+    "{anonymous}::EraseIdentityLinalgOp<mlir::linalg::GenericOp>": f"""
+      func.func @f(%w: tensor<3x?xf32>, %x: tensor<3x?xf32, {DR}>) -> tensor<3x?xf32, {DR}> {{
+        %0 = linalg.generic {{
+            indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b, i)>],
+            iterator_types = ["parallel", "parallel"]}}
+            ins(%w : tensor<3x?xf32>) outs(%x : tensor<3x?xf32, {DR}>) {{
+          ^bb0(%a: f32, %b: f32):
+            linalg.yield %a : f32
+        }} -> tensor<3x?xf32, {DR}>
+        return %0 : tensor<3x?xf32, {DR}>
+      }}""",
 }
 
 
