@@ -24,7 +24,7 @@ from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index import parts
-from ragged_dialect.arrays.index.dims import changed_dims, of_extent, reshape, squeeze, unchanged, unsqueeze
+from ragged_dialect.arrays.index.dims import changed_dims, first_dims, of_extent, reshape, squeeze, unchanged, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
 from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
 from ragged_dialect.arrays.numpy.bodies import mean as masked_mean
@@ -252,10 +252,9 @@ class Methods(NDArrayOperatorsMixin):
         asked: Sequence[object] = ()
         if self.layout.is_dense and not isinstance(shape, tuple):
             asked, more = dims if is_list(dims) else [e for e in (dims, shape, *more) if e is not None], ()
-            shape = unchanged(given.shape, asked)
-            stay = next((k for k, e in enumerate(shape) if e is not None), len(shape))
-            dims, shape = tuple(range(stay, self.ndim)), shape[stay:]
-            if not dims and all(extent == 1 for extent in shape):
+            stay = first_dims(given.shape, asked)
+            dims, shape = tuple(range(stay, self.ndim)), unchanged((), asked[stay:])
+            if not dims and all(extent in (1, -1) for extent in shape):
                 return given[(..., *[None] * len(shape))] if shape else given
         elif is_tuple(dims) and shape is None and any(e is None for e in dims):
             asked, own = dims, tuple(None if isinstance(e, Value) else e for e in given.shape)

@@ -180,7 +180,9 @@ def changed_dims(own: Sequence[int | None], shape: tuple[object, ...]) -> tuple[
     """The dims that differ from a shape of all of them, not less than one, and what they become: beside an extent of 0
     the others may be any. ArgumentError where these are no dense ones."""
     most = min(len(own), len(shape)) - 1
-    same = [(a == b and a != 0) or (a is None and b == -1) for a, b in zip(own, shape, strict=False)]
+    ragged = max((k for k, a in enumerate(own) if a is None), default=-1)  # what is in front of it stays
+    nothing = [a == 0 and k > ragged for k, a in enumerate(own)]
+    same = [(a == b and not gone) or (a is None and b == -1) for a, b, gone in zip(own, shape, nothing, strict=False)]
     low = min(most, [*same, False].index(False))
     back = [a == b and a != 0 for a, b in zip(own[::-1], shape[::-1], strict=False)]
     high = min(most - low, [*back, False].index(False))
@@ -195,16 +197,27 @@ def unchanged(own: Sequence[object], shape: Sequence[object]) -> tuple[object, .
     """A shape with None for the traced extents that a value has at the same place, and -1 for another one."""
     found = [None if isinstance(b, Tensor) and b is a else b for a, b in zip_longest(own, shape)][: len(shape)]
     if sum(isinstance(e, Tensor) or e == -1 for e in found) > 1:
+        text = ", ".join("n" if isinstance(e, Tensor) else str(e) for e in shape)
         raise ArgumentError(
-            f"reshape: expected one extent that only calls know, got others in {tuple(shape)} "
-            "(leave out dims that stay: x.reshape((2,), (-1, 8)) makes dim 2 two dims)"
+            f"reshape: expected one extent that only calls know beside those that stay in front, got ({text}) "
+            "(x.reshape((2,), (-1, 8)) makes dim 2 two dims)"
         )
     return tuple(-1 if isinstance(e, Tensor) else e for e in found)
+
+
+def first_dims(own: Sequence[object], shape: Sequence[object]) -> int:
+    """How many dims in front have the extents that a shape has, which may be traced."""
+    same = [
+        a is b if isinstance(a, Tensor) or isinstance(b, Tensor) else a == b for a, b in zip(own, shape, strict=False)
+    ]
+    return [*same, False].index(False)
 
 
 @operation("of_extent")
 def of_extent(x: Tensor, number: Tensor, *, axis: int) -> Tensor:
     """The same, checked to have an extent that a reshape asked for."""
+    if number.dtype.kind != "i":
+        raise ArgumentError(f"reshape: expected integers as extents, got {number.described}")
     builders.assert_valid([build.value(x.extent(axis)), build.to_index(number.scalar)], "equal", "reshape", axis)
     return x
 

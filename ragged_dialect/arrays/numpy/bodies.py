@@ -171,7 +171,7 @@ def _average(a: Tensor, given: Tensor, *, axis: AxisArgument, keepdims: bool) ->
     if not given.layout.is_dense:
         given = given[(..., *[None] * (a.ndim - given.ndim))]  # numbers of components, say, are those of all features
     elif given.ndim == 1 < a.ndim and axis is not None:
-        given = given[(..., *[None] * (a.ndim - 1 - checked_axis("np.average", cast("int", axis), a.ndim)))]
+        given = given[(..., *[None] * (a.ndim - 1 - checked_axis("average", cast("int", axis), a.ndim)))]
     a = a.astype(np.float64) if a.dtype.kind in "bi" else a
     whole = OPERATIONS["where"](True, given, zeros_like(a, given.dtype))
     total = OPERATIONS["sum"](OPERATIONS["multiply"](a, whole), axis=axis, keepdims=keepdims)
@@ -275,7 +275,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     return _chosen(default, *conditions, *choices)
 
 
-@operation("chosen")
+@operation("np.select")
 def _chosen(default: Tensor, *cases: Tensor) -> Tensor:
     count = len(cases) // 2
     for condition, choice in zip(reversed(cases[:count]), reversed(cases[count:]), strict=True):

@@ -10,7 +10,7 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, converted, dtype_of, take
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import AxisArgument
-from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.narrowing import is_tuple
@@ -120,20 +120,33 @@ def reduce(
     holds = None if where is True else mask(name, where)
     if wanted is holds is initial is None:
         return OPERATIONS[REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)
-    return _reduced(x, holds, initial, ufunc=name, axis=axis, keepdims=keepdims, dtype=wanted and wanted.name)
+    return _WITH_OPTIONS[name](x, holds, initial, axis=axis, keepdims=keepdims, dtype=wanted and wanted.name)
 
 
-@operation("reduce")
-def _reduced(
-    x: Tensor, where: Tensor | None, initial: Tensor | None, *, ufunc: str, axis: AxisArgument, keepdims: bool,
-    dtype: str | None,
-) -> Tensor:  # fmt: skip
-    x = x if dtype is None else OPERATIONS["astype"](x, dtype=dtype)
-    if where is not None:
-        x = OPERATIONS["where"](where, x, _NEUTRAL[ufunc](x.dtype))
-    made = OPERATIONS[REDUCTIONS[ufunc]](x, axis=axis, keepdims=keepdims)
-    made = made if initial is None else OPERATIONS[ufunc](made, initial)
-    return made if dtype is None else OPERATIONS["astype"](made, dtype=dtype)
+def _with_options(ufunc: str) -> Operation:
+    """A ufunc's reduction with a mask, a first number or a dtype: one program."""
+
+    @operation(f"np.{ufunc}.reduce")
+    def run(
+        x: Tensor,
+        where: Tensor | None,
+        initial: Tensor | None,
+        *,
+        axis: AxisArgument,
+        keepdims: bool,
+        dtype: str | None,
+    ) -> Tensor:
+        x = x if dtype is None else OPERATIONS["astype"](x, dtype=dtype)
+        if where is not None:
+            x = OPERATIONS["where"](where, x, _NEUTRAL[ufunc](x.dtype))
+        made = OPERATIONS[REDUCTIONS[ufunc]](x, axis=axis, keepdims=keepdims)
+        made = made if initial is None else OPERATIONS[ufunc](made, initial)
+        return made if dtype is None else OPERATIONS["astype"](made, dtype=dtype)
+
+    return run
+
+
+_WITH_OPTIONS = {ufunc: _with_options(ufunc) for ufunc in REDUCTIONS}
 
 
 def _accumulate(name: str, x: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None) -> ArrayLike:

@@ -138,9 +138,22 @@ def test_choices() -> None:
 REFUSED: list[Refusal] = [
     (lambda x: np.linalg.norm(x, axis=(1, 2)), TypeError, "np.linalg.norm: expected an axis of vectors, got (1, 2)"),
     (lambda x: np.linalg.norm(x, 1), TypeError, "np.linalg.norm: expected an axis of vectors, got None"),
+    (lambda x: np.average(x, axis=(0, 1), weights=np.ones(3)), TypeError, "average: expected an integer for axis"),
+    (lambda x: np.select([x > 0], ["a"]), TypeError, "np.select: expected an array or a number, got str"),
     (lambda x: np.select([x > 0], []), TypeError, "np.select: expected a choice for each of 1 conditions, got 0"),
     (lambda x: np.linalg.norm(x, "fro", axis=1), TypeError, "np.linalg.norm: expected a number for ord, got str"),
     (lambda x: np.mean(x, dtype=int), TypeError, "np.mean: expected a dtype of floats, got int64"),
     (lambda x: np.mean(x, where=x), TypeError, "np.mean: expected a mask of booleans for where, got float32"),
 ]
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+def test_averages_with_dense_weights() -> None:
+    """Of which what is behind a component is not read."""
+    x, w = rg.ragged([[1.0, 2.0, 3.0], [4.0]]), np.array([[1.0, 2.0, 3.0, 9.0], [5.0, 7.0, 9.0, 9.0]])
+    pairs = list(zip(x.tolist(), w, strict=True))
+    expected = [np.average(c, weights=v[: len(c)]) for c, v in pairs]
+    for run in (lambda x, w: np.average(x, axis=1, weights=w), rg.jit(lambda x, w: np.average(x, axis=1, weights=w))):
+        np.testing.assert_allclose(run(x, w), expected)
+    chosen = rg.jit(lambda x, w: rg.where(True, w, x))
+    assert chosen(x, w).tolist() == [v[: len(c)].tolist() for c, v in pairs]

@@ -381,6 +381,9 @@ def test_numbers_that_do_not_fit_what_they_are_used_as() -> None:
         (array((2, 0, 3)), lambda x: x.sum(1).reshape((x.shape[0] * 2, 2))),
         (array((2, 0, 3), ()), lambda x: x.values.reshape(x.total, 1)),
         (np.ones((6, 4)), lambda x: np.reshape(x, (1, x.size))),
+        (np.ones(6), lambda x: x.reshape(x.shape[0], -1)),
+        (np.ones((6, 4)), lambda x: x.reshape(*x.shape, -1)),
+        (np.ones((6, 4, 2)), lambda x: x.reshape(x.shape)),
     ],
 )
 def test_shapes_of_extents_that_calls_know(given: Any, function: Callable[[Any], Any]) -> None:
@@ -395,9 +398,11 @@ def test_shapes_that_do_not_fit_extents() -> None:
             rg.jit(lambda x, shape=shape: x.reshape(x.shape[0], *shape))(np.ones(6))
     with pytest.raises(rg.RuntimeCheckError, match="reshape: level 0: expected extent 18, got 12"):
         rg.jit(lambda x: x.reshape(x.shape[0] * 3))(np.ones((6, 2)))
-    text = r"reshape: expected one extent that only calls know, got others in .+ \(leave out dims that stay: "
+    text = r"reshape: expected one extent that only calls know beside those that stay in front, got \(n, -1\) \("
     with pytest.raises(rg.ArgumentError, match=text):
         rg.jit(lambda x: x.reshape(x.shape[0] * 2, -1))(np.ones((6, 2)))
+    with pytest.raises(rg.ArgumentError, match="reshape: expected integers as extents, got float64 of rank 0"):
+        rg.jit(lambda x: x.reshape(x.shape[0] / 2, 8))(np.ones((4, 4)))
     with pytest.raises(rg.RuntimeCheckError, match=r"multiply: expected a number in \[-9223372036854775808"):
         rg.jit(lambda x: x.lengths + x.total * 2**62)(array((2, 0, 3)))
 
