@@ -111,7 +111,9 @@ class Body:
 
     @property
     def moves(self) -> bool:
-        """Whether it only copies or fills."""
+        """Whether it only copies or fills, of which LLVM makes a call; not of bfloat, nor a loop of vectors."""
+        if any(isinstance(value.type, ir.BF16Type) for op in self.ops for value in op.operands):
+            return False
         computes = any(not op.name.startswith("memref.") and op.results[0] not in self.uniform for op in self.ops)
         return bool(self.bytes) and not (computes or self.accumulators or self.run)
 

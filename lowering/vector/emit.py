@@ -83,12 +83,8 @@ def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
     whole = count is not None and count % lanes == 0
     stores = any(op.name == "memref.store" for op in body.ops)
     least = registers.least(widest)
-    if (
-        count is None
-        and body.moves
-        and not any(isinstance(v.type, ir.BF16Type) for op in body.ops for v in op.operands)
-    ):
-        _call_if_long(body)  # LLVM makes no call of a loop of bfloat, nor a loop of vectors
+    if count is None and body.moves:
+        _call_if_long(body)
     with ir.InsertionPoint(body.loop), body.loop.location:
         if masked and not whole and stores and not is_scan:  # whose end is masked behind its loop
             _emit(body, lanes, masked=False, whole=False)
