@@ -77,7 +77,7 @@ CROSS = (
     Point("lists of mean 5", 400_000, 5, 0.7, None, "float64"),
     Point("100,000 lists", 100_000, 63, 0.7, None, "float32"),
     Point("FBGEMM, all 128", 128, 128, 0, 128, "float16"),
-    Point("100,000 lists, half of each empty", 100_000, 33, 0.7, None, "float64", pattern=(66, 0, 33)),
+    Point("100,000 lists, a third empty", 100_000, 33, 0.7, None, "float64", pattern=(66, 0, 33)),
     Point("nodes of a graph", 100_000, 8, 1.5, None, "float32"),
     Point("nodes with 32 features", 100_000, 8, 1.5, 32),
     Point("35 by 3, s 0 s/2", 35, 50, 0.7, 3, pattern=(100, 0, 50)),

@@ -47,3 +47,15 @@ func.func @windows(%x: !windows, %y: !rows) -> !rows {
   %0 = ragged.concat %x, %y {dim = 1} : (!windows, !rows) -> !rows
   return %0 : !rows
 }
+
+// One operand is copied, and what is in its windows is contiguous then.
+// CHECK-LABEL: func.func @single
+// CHECK-SAME: %[[S:[a-z0-9]*]]: tensor<?x4xf32>
+// CHECK: scf.forall (
+// CHECK: tensor.extract_slice %[[S]]
+// CHECK-NOT: scf.forall (
+// CHECK: return
+func.func @single(%x: !windows) -> !rows {
+  %0 = ragged.concat %x {dim = 1} : (!windows) -> !rows
+  return %0 : !rows
+}

@@ -58,10 +58,10 @@ def compacted(ctx: Lowering, source: Parts) -> Parts:
 def lower_concat(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.concat: every operand is copied into its window of the result."""
     dim = _dim(op)
-    operands = [_joinable(ctx, ctx.parts(v), dim) for v in op.operands]
-    if len(operands) == 1:
-        _bind(ctx, op, _copied(ctx, operands[0]))
+    if len(op.operands) == 1:
+        _bind(ctx, op, _copied(ctx, ctx.parts(op.operands[0])))
         return
+    operands = [_joinable(ctx, ctx.parts(v), dim) for v in op.operands]
     if operands[0].layout.is_plain(dim):
         _bind(ctx, op, concat_plain(ctx, operands, dim, shape_of(op.results[0].type)))
         return
@@ -76,6 +76,8 @@ def _joinable(ctx: Lowering, source: Parts, dim: int) -> Parts:
 def _copied(ctx: Lowering, source: Parts) -> Parts:
     if source.layout.is_dense:
         return source
+    if source.layout.has_windows:
+        return compacted(ctx, source)
     return copy_into(ctx, source, contiguous_like(ctx, source, source.element))
 
 

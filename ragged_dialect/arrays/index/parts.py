@@ -46,8 +46,9 @@ def size(x: Tensor) -> Tensor | int:
     if x.layout.has_tiles:
         raise LayoutError(f'size: expected a layout without tiles, got "{x.layout}" (merge it first)')
     found: Tensor | int = 1
+    extents = x.shape
     for number, axis in enumerate(x.axes):
-        last, extents = x.layout.dims(number)[-1], x.shape
+        last = x.layout.dims(number)[-1]
         found = OPERATIONS["multiply"](
             extents[last] if isinstance(axis, PlainAxis) else _number(x, "total", last), found
         )
