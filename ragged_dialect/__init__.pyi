@@ -65,8 +65,14 @@ from ragged_dialect.arrays.ops.scan import cumsum as cumsum
 from ragged_dialect.arrays.ops.scan import linear_recurrence as linear_recurrence
 from ragged_dialect.arrays.ops.sorting.quantile import median as median
 from ragged_dialect.arrays.ops.sorting.quantile import quantile as quantile
+from ragged_dialect.arrays.ops.sorting.rankdata import rankdata as rankdata
 from ragged_dialect.arrays.ops.sorting.search import searchsorted as searchsorted
+from ragged_dialect.arrays.ops.sorting.sets import contains as contains
+from ragged_dialect.arrays.ops.sorting.sets import difference as difference
+from ragged_dialect.arrays.ops.sorting.sets import intersection as intersection
+from ragged_dialect.arrays.ops.sorting.sets import union as union
 from ragged_dialect.arrays.ops.sorting.sort import argsort as argsort
+from ragged_dialect.arrays.ops.sorting.sort import lexsort as lexsort
 from ragged_dialect.arrays.ops.sorting.sort import sort as sort
 from ragged_dialect.arrays.ops.sorting.topk import top_k as top_k
 from ragged_dialect.arrays.ops.sorting.unique import unique as unique

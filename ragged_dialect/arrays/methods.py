@@ -174,13 +174,13 @@ class Methods(NDArrayOperatorsMixin):
             return mean(self, axis=axis, keepdims=keepdims)
         return masked_mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
-    def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> ArrayLike:
-        """Variance over dims, divided by the count less `ddof`."""
-        return var(self, axis=axis, ddof=ddof, keepdims=keepdims)
+    def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False, correction: int | None = None) -> ArrayLike:
+        """Variance over dims, divided by the count less `ddof`, which the array API standard calls `correction`."""
+        return var(self, axis=axis, ddof=ddof, keepdims=keepdims, correction=correction)
 
-    def std(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> ArrayLike:
+    def std(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False, correction: int | None = None) -> ArrayLike:
         """Root of the variance."""
-        return std(self, axis=axis, ddof=ddof, keepdims=keepdims)
+        return std(self, axis=axis, ddof=ddof, keepdims=keepdims, correction=correction)
 
     def any(self, axis: Axis = None, keepdims: bool = False, *, where: ArrayLike = True) -> ArrayLike:
         """Whether an element is not 0."""

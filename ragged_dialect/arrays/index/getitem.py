@@ -25,6 +25,7 @@ from ragged_dialect.arrays.index.reorder import pick_each, pick_pairs, take_dens
 from ragged_dialect.arrays.index.rows import (
     as_bound,
     as_index,
+    check_lists,
     clamped,
     component_lengths,
     component_starts,
@@ -40,7 +41,7 @@ from ragged_dialect.arrays.index.rows import (
 )
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import BOOL, INT64
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
 from ragged_dialect.arrays.tracing.leaves import is_dense
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -326,19 +327,35 @@ def _blocks(x: Tensor, dim: int, index: Tensor) -> Tensor:
         known = all(isinstance(size, int) for size in sizes)  # what is unknown may be 0 times as well
         plain = PlainAxis(math.prod(size for size in sizes if isinstance(size, int)) if known else None)
         vector = restored(index, [list(range(len(sizes)))], [plain], expand=False)
-    at = _checked(x, dim, vector)
+    if str(index.layout) == "dr":
+        _check_of_components(x, dim, index)
+    else:
+        _checked(x, dim, vector)
     if x.is_dense and not any(isinstance(axis, NestedAxis) and "t" in axis.letters for axis in index.axes):
         return looked_up(x, dim, index)
-    return take_blocks(x, x.place(dim)[0], at, sizes, index.axes)
+    return take_blocks(x, x.place(dim)[0], _from_ends(x, dim, vector), sizes, index.axes)
+
+
+def _check_of_components(x: Tensor, dim: int, index: Tensor) -> None:
+    """Lists of indices of a dense dim, checked when it runs: errors name the component."""
+    extent = build.value(x.extent(dim))
+
+    def place(given: list[ir.Value]) -> ir.Value:
+        return build.value(wrapped(convert(given[0], index.dtype, INT64), extent))
+
+    check_lists(index, [], place, lambda _: extent)
 
 
 def _checked(x: Tensor, dim: int, index: Tensor) -> ir.Value:
     """A vector of indices of a dense dim, counted from the end where negative; checked when it runs."""
-    extent = build.value(x.extent(dim))
-    given = shapes.as_vector(index.storage)
-    at = from_ends(shapes.dim(given, 0), lambda i: tensor.extract(given, [i]), lambda _: extent)
-    builders.assert_valid([at, extent], "position", x.trace.op, dim)
+    at = _from_ends(x, dim, index)
+    builders.assert_valid([at, build.value(x.extent(dim))], "position", x.trace.op, dim)
     return at
+
+
+def _from_ends(x: Tensor, dim: int, index: Tensor) -> ir.Value:
+    extent, given = build.value(x.extent(dim)), shapes.as_vector(index.storage)
+    return from_ends(shapes.dim(given, 0), lambda i: tensor.extract(given, [i]), lambda _: extent)
 
 
 def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:

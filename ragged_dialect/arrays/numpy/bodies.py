@@ -24,6 +24,7 @@ from ragged_dialect.arrays.ops.along import take_along_axis as along
 from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, rolled, traced_extent
 from ragged_dialect.arrays.ops.join import stack as stacked
 from ragged_dialect.arrays.ops.sorting import quantile as quantiles
+from ragged_dialect.arrays.ops.sorting.sort import lexsort as lexsorted
 from ragged_dialect.arrays.tracing.elements import kind
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -134,6 +135,11 @@ def sort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool 
 def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> ArrayLike:
     """The indices that sort; it is always stable."""
     return OPERATIONS["argsort"](a, axis=axis)
+
+
+def lexsort(keys: ArrayLike, axis: int = -1) -> ArrayLike:
+    """The indices that sort by the last key, then by the one before it, and so on."""
+    return lexsorted(keys, axis=axis)
 
 
 def mean(
@@ -288,14 +294,18 @@ def median(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> Arra
     return quantiles.median(a, axis=axis, keepdims=keepdims)
 
 
-def quantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+def quantile(
+    a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False, method: str = "linear"
+) -> ArrayLike:
     """The q-quantile; of several `q` those of each along a new dim 0."""
-    return quantiles.quantile(a, quantiles.listed("np.quantile", q), axis=axis, keepdims=keepdims)
+    return quantiles.quantile(a, quantiles.listed("np.quantile", q), axis=axis, keepdims=keepdims, method=method)
 
 
-def percentile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+def percentile(
+    a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False, method: str = "linear"
+) -> ArrayLike:
     """As `quantile`, in percent."""
-    return quantiles.quantile(a, quantiles.listed("np.percentile", q, 100), axis=axis, keepdims=keepdims)
+    return quantiles.quantile(a, quantiles.listed("np.percentile", q, 100), axis=axis, keepdims=keepdims, method=method)
 
 
 def flip(m: ArrayLike, axis: int | tuple[int, ...] | None = None) -> ArrayLike:

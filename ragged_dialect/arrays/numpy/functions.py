@@ -22,6 +22,8 @@ FUNCTIONS: dict[str, Body] = {
 """By NumPy's names, which are those of the modules' functions; arguments as NumPy's."""
 
 _UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
+_OTHER_NAMES = {"correction": "ddof"}
+"""Arguments that NumPy has two names for."""
 _ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
 _REDUCING = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
 
@@ -30,8 +32,11 @@ _CHOSEN = "masks are indices as they are: x[mask], whose row_ids are the compone
 _JOINED = "rg.concat joins along any dim, rg.stack along a new one"
 _SHOWN = "repr(x), or x.tolist()"
 _FILLED = "rg.where(np.isnan(x), -np.inf, x) has no nan, and with np.inf for the least"
-_SETS = "of sorted lists a is b in a where rg.searchsorted(a, b, 'right') > rg.searchsorted(a, b)"
 INSTEAD = {
+    "union1d": "rg.union of the lists of each component",
+    "intersect1d": "rg.intersection of the lists of each component",
+    "setdiff1d": "rg.difference of the lists of each component",
+    "setxor1d": "rg.difference(rg.union(a, b), rg.intersection(a, b)) of the lists of each component",
     "unique": "rg.unique(x) has the distinct elements of each component, np.unique(x.values) those of all",
     "histogram": "rg.bincount(np.digitize(x, bounds), len(bounds) + 1) counts in each component",
     "bincount": "rg.bincount(x, count) counts in each component, and in a vector",
@@ -53,7 +58,6 @@ INSTEAD = {
     "cross": "differences of products of x[..., k], put together by rg.stack(…, axis=-1)",
     "correlate": "(rg.windows(x, len(w)) * w).sum(axis=2) is that of mode 'valid'",
     "convolve": "(rg.windows(x, len(w)) * w[::-1]).sum(axis=2) is that of mode 'valid'",
-    "lexsort": "rg.argsort by the first key, then by the next of what that takes, the last key last: it is stable",
     "trim_zeros": "x[mask] leaves out what the mask does not have",
     "pad": "x.to_padded() is dense, rg.concat joins along any dim",
     "outer": "x[:, :, None] * y[:, None, :] of the pairs of each component",
@@ -75,7 +79,6 @@ INSTEAD = {
     **dict.fromkeys(("hstack", "vstack", "dstack", "column_stack", "tile", "append", "insert", "block"), _JOINED),
     **dict.fromkeys(("array2string", "array_repr", "array_str"), _SHOWN),
     **dict.fromkeys(("nanargmax", "nanargmin"), _FILLED),
-    **dict.fromkeys(("intersect1d", "setdiff1d", "union1d", "setxor1d"), _SETS),
 }
 """What does the work of functions that ragged arrays do not have."""
 
@@ -119,7 +122,9 @@ def _by_name(
     several = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     given = {**({} if several else dict(zip(parameters, args, strict=False))), **kwargs}
     return args if several else (), {
-        name: value for name, value in given.items() if not _is_default(parameters.get(name), value)
+        _OTHER_NAMES.get(name, name): value
+        for name, value in given.items()
+        if not _is_default(parameters.get(name), value)
     }
 
 

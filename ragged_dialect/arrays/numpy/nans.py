@@ -86,14 +86,18 @@ def nanmedian(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> A
     return quantiles.median_of_numbers(a, axis=axis, keepdims=keepdims)
 
 
-def nanquantile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+def nanquantile(
+    a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False, method: str = "linear"
+) -> ArrayLike:
     """Quantiles without nan; nan where nothing else is. Of several `q` those of each along a new dim 0."""
-    return quantiles.quantiles(a, quantiles.listed("np.nanquantile", q), axis, keepdims, numbers=True)
+    return quantiles.quantiles(a, quantiles.listed("np.nanquantile", q), axis, keepdims, method, numbers=True)
 
 
-def nanpercentile(a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
+def nanpercentile(
+    a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False, method: str = "linear"
+) -> ArrayLike:
     """As `nanquantile`, in percent."""
-    return quantiles.quantiles(a, quantiles.listed("np.nanpercentile", q, 100), axis, keepdims, numbers=True)
+    return quantiles.quantiles(a, quantiles.listed("np.nanpercentile", q, 100), axis, keepdims, method, numbers=True)
 
 
 def nan_to_num(

@@ -148,10 +148,13 @@ def squares_about(x: Tensor, dims: frozenset[int], centre: Tensor) -> Tensor:
 
 
 @operation("var")
-def var(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """Variance over dims: squares about the mean over the count less `ddof`; nan where that is not above
-    0, as NumPy gives for one element less than asked."""
+def var(
+    x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False, correction: int | None = None
+) -> Tensor:
+    """Variance over dims: squares about the mean over the count less `ddof`, which the array API standard calls
+    `correction`; nan where that is not above 0, as NumPy gives for one element less than asked."""
     x = source(x)
+    ddof = ddof if correction is None else correction
     dims, out = dims_of(x, axis), float_dtype(x.dtype)
     found = grouped(x, dims, folds=True)
     middle, number = mean_of(found.value, found.dims)
@@ -162,6 +165,8 @@ def var(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool =
 
 
 @operation("std")
-def std(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def std(
+    x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False, correction: int | None = None
+) -> Tensor:
     """Root of the variance."""
-    return root(var(x, axis=axis, ddof=ddof, keepdims=keepdims))
+    return root(var(x, axis=axis, ddof=ddof, keepdims=keepdims, correction=correction))

@@ -7,7 +7,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis
 from ragged_dialect.arrays.tracing.guards import Covers, EqualExtents
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
-from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.errors import LayoutError, RuntimeCheckError
 from ragged_dialect.ir import build
 from ragged_dialect.layout import RAGGED
 
@@ -100,6 +100,20 @@ def equal_levels(a: Tensor, b: Tensor, dim: int, levels: int) -> None:
     for level, letter in enumerate(own.letters[:levels]):
         if letter == "d":
             _check((a, dim + level), (b, dim + level), dim + level)
+
+
+def equal_structures(a: Tensor, b: Tensor) -> None:
+    """Two tensors have one layout, with the same extents and lengths.
+
+    LayoutError for other layouts; RuntimeCheckError, now or in calls, for other extents and lengths."""
+    if a.layout != b.layout:
+        raise LayoutError(f'{a.trace.op}: expected arrays of one layout, got "{a.layout}" and "{b.layout}"')
+    for number, axis in enumerate(a.axes):
+        dim = a.layout.dims(number)[0]
+        if isinstance(axis, PlainAxis):
+            equal_extents((a, dim), (b, dim), dim)
+        else:
+            equal_levels(a, b, dim, len(axis.letters))
 
 
 def covers(plain: TensorLevel, ragged: TensorLevel) -> None:

@@ -74,7 +74,7 @@ def test_features_of_rows(structure: str) -> None:
 @pytest.mark.parametrize("id_", [10, -11])
 def test_ids_out_of_range(id_: int) -> None:
     ids = rg.from_lengths(np.array([0, id_]), [0, 2])
-    with pytest.raises(IndexError, match=rf"^take: level 0, component 1: expected index in \[-10, 10\), got {id_}$"):
+    with pytest.raises(IndexError, match=rf"^take: level 1, component 1: expected index in \[-10, 10\), got {id_}$"):
         rg.take(TABLE, ids)
 
 

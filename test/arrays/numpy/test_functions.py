@@ -260,7 +260,7 @@ REFUSED: list[Refusal] = [
     (lambda x: np.unwrap(x), TypeError, "np.unwrap: expected a function that ragged arrays have"),
     (lambda x: np.where(x), TypeError, "np.where: expected arguments (condition, x, y), got others: missing"),
     (lambda x: np.take(x, [0]), TypeError, "np.take: expected arguments (a, indices, axis), got others: missing"),
-    (lambda x: np.cumsum(x), TypeError, "cumsum: expected an axis, got none (that of x.values goes over"),
+    (lambda x: np.cumsum(x), TypeError, "cumsum: expected an axis, got none (that of x.values goes over all elements)"),
     (lambda x: np.array_split(x, 0), TypeError, "np.array_split: expected sections in [1, 1048576], got 0"),
     (lambda x: np.array_split(x, 2, 3), IndexError, "np.array_split: expected axis in [-3, 3), got 3"),
     (lambda x: np.split(x, 3), rg.LayoutError, "expected an extent that 3 divides, got 4 (use np.array_split)"),

@@ -68,6 +68,29 @@ def test_several_are_of_one_sort_and_other_ones_of_one_program(features: tuple[i
     np.testing.assert_allclose(rg.quantile(dense, np.array(QS), axis=1), np.quantile(dense, QS, axis=1))
 
 
+METHODS = (
+    "linear lower higher nearest midpoint inverted_cdf averaged_inverted_cdf closest_observation "
+    "interpolated_inverted_cdf hazen weibull median_unbiased normal_unbiased"
+).split()
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("method", METHODS)
+def test_methods(method: str) -> None:
+    """Also where a quantile is an element, and halfway between two."""
+    x = numbers(np.float64)
+    for q in (0, 0.125, 0.25, 0.3, 0.5, 1):
+        wanted = expected(lambda part, q, axis: np.quantile(part, q, axis=axis, method=method), x, q)
+        np.testing.assert_allclose(rg.quantile(x, q, axis=1, method=method), wanted)
+        np.testing.assert_array_equal(
+            np.percentile(x, 100 * q, axis=1, method=method), np.quantile(x, q, axis=1, method=method)
+        )
+    dense = RNG.standard_normal((4, 7))
+    dense[:, 2] = np.nan
+    made = np.nanquantile(rg.from_lengths(dense.reshape(-1), [7] * 4), QS, axis=1, method=method)
+    np.testing.assert_allclose(made, np.nanquantile(dense, QS, axis=1, method=method))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32])
 @pytest.mark.parametrize("features", [(), (3,)])
@@ -161,6 +184,8 @@ def test_what_is_no_quantile() -> None:
         rg.quantile(x, [[0.5]], axis=1)
     with pytest.raises(rg.ArgumentError, match=r"^np\.quantile: expected a number or a vector for q, got rank 2$"):
         np.quantile(x, [[0.5]], axis=1)
+    with pytest.raises(rg.ArgumentError, match=r"^quantile: expected a method of linear, lower, .*, got 'cubic'$"):
+        rg.quantile(x, 0.5, axis=1, method="cubic")
     with pytest.raises(rg.AxisError, match=r"^median: expected at least one axis, got none$"):
         rg.median(x, axis=())
     with pytest.raises(rg.LayoutError, match=r"^median: expected an innermost ragged dim, or a dense one of its own"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,11 @@ def test_var_with_ddof() -> None:
     x = array((3, 5))
     np.testing.assert_allclose(x.var(1, ddof=1), [c.var(0, ddof=1) for c in components(x)], 1e-5)
     np.testing.assert_allclose(x.std(1, ddof=1), [c.std(0, ddof=1) for c in components(x)], 1e-5)
+    np.testing.assert_array_equal(x.std(1, correction=1), x.std(1, ddof=1))
+    np.testing.assert_array_equal(rg.jit(lambda x: x.var(1, correction=2))(x), x.var(1, ddof=2))
+    if "correction" in inspect.signature(np.nanstd).parameters:  # of NumPy 2
+        np.testing.assert_array_equal(np.std(x, axis=1, correction=1), x.std(1, ddof=1))
+        np.testing.assert_allclose(np.nanvar(x, axis=1, correction=1), x.var(1, ddof=1), 1e-5)
 
 
 def softmax(part: Any, axis: Any) -> Any:

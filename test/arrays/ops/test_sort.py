@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.refusals import refused
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.ops import sorting
@@ -131,3 +132,39 @@ def test_dims_above_a_ragged_one_are_refused(axis: int) -> None:
     text = f'^sort: expected an innermost ragged dim, or a dense one of its own, got dim {axis} of layout "drr"$'
     with pytest.raises(rg.LayoutError, match=text):
         rg.sort(x, axis=axis)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("features", [(), (3,)])
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_several_keys(target: str, features: tuple[int, ...]) -> None:
+    """The last one is the first that is asked; `np.lexsort` of each component is the reference."""
+    first, second, third = (
+        rg.from_lengths(RNG.integers(0, 3, (int(LENGTHS.sum()), *features)).astype(dtype), LENGTHS)
+        for dtype in ("i8", "f4", "?")
+    )
+    made = rg.jit(lambda *keys: np.lexsort(keys, axis=1), target=target)(first, second, third)
+    for got, *keys in zip(made, first, second, third, strict=True):
+        np.testing.assert_array_equal(got, np.lexsort([np.asarray(key) for key in keys], axis=0))
+    for got, key in zip(rg.lexsort([first], axis=1), first, strict=True):
+        np.testing.assert_array_equal(got, np.argsort(key, axis=0, kind="stable"))
+    lists = rg.ragged([[[2, 1, 1], [4]], [], [[3, 3]]])
+    assert rg.lexsort((-lists, lists[:, :, ::-1] < 2)).tolist() == [[[2, 0, 1], [0]], [], [[0, 1]]]
+
+
+test_keys_that_do_not_fit = refused(
+    [
+        (lambda: rg.lexsort([]), rg.ArgumentError, "lexsort: expected at least one key, got none"),
+        (lambda: rg.lexsort(np.ones(3)), rg.ArgumentError, "lexsort: expected a list of keys, got ndarray"),
+        (
+            lambda: rg.lexsort([rg.ragged([[1]]), np.ones((1, 1))]),
+            rg.LayoutError,
+            'lexsort: expected arrays of one layout, got "dr" and "d|d"',
+        ),
+        (
+            lambda: rg.lexsort([rg.ragged([[1], [2]]), rg.ragged([[1, 2], []])]),
+            rg.RuntimeCheckError,
+            "lexsort: level 1, component 0: expected length 1, got 2",
+        ),
+    ]
+)

@@ -23,8 +23,14 @@ def test_beside_numpy(lengths: list[int], dtype: str) -> None:
     if dtype.startswith("float"):
         values[rng.random(len(values)) < 0.2] = np.nan
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    found, counts = rg.unique(rg.from_offsets(values, offsets), return_counts=True)
-    rows = [np.unique(values[a:b], return_counts=True) for a, b in pairwise(offsets)]
+    asked = dict.fromkeys(("return_index", "return_inverse", "return_counts"), True)
+    found, index, inverse, counts = rg.unique(rg.from_offsets(values, offsets), **asked)
+    of_numpy = [np.unique(values[a:b], **asked) for a, b in pairwise(offsets)]
+    rows = [(row, own) for row, _, _, own in of_numpy]
+    for made, at in ((index, 1), (inverse, 2)):
+        assert made.dtype == np.int64
+        np.testing.assert_array_equal(made.values, np.concatenate([offsets[:0], *(one[at] for one in of_numpy)]))
+    assert (index.lengths.tolist(), inverse.lengths.tolist()) == (found.lengths.tolist(), lengths)
     np.testing.assert_array_equal(found.values, np.concatenate([values[:0], *(row for row, _ in rows)]))
     np.testing.assert_array_equal(counts.values, np.concatenate([offsets[:0], *(own for _, own in rows)]))
     assert found.lengths.tolist() == counts.lengths.tolist() == [len(row) for row, _ in rows]
@@ -36,6 +42,10 @@ def test_lists_of_lists_and_windows() -> None:
     x = rg.ragged([[[1, 1], [3, 2, 3]], [], [[4]]])
     assert rg.unique(x).tolist() == [[[1], [2, 3]], [], [[4]]]
     assert rg.unique(x[:, :, 1:]).tolist() == [[[1], [2, 3]], [], [[]]]
+    asked = rg.unique(x, return_index=True, return_inverse=True, return_counts=True)[1:]
+    assert asked[0].tolist() == [[[0], [1, 0]], [], [[0]]]
+    assert asked[1].tolist() == [[[0, 0], [1, 0, 1]], [], [[0]]]
+    assert asked[2].tolist() == [[[2], [1, 2]], [], [[1]]]
 
 
 @pytest.mark.sampled(2)

@@ -29,27 +29,43 @@ _AT_ONCE = 8
 """Quantiles of a program: more have several, which sort again."""
 
 
-def quantile(x: ArrayLike, q: float | Sequence[float], *, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
-    """The q-quantile along dims, as `np.quantile` has it: interpolated between the two nearest elements in order, nan
-    where one is nan, or of an empty component. The gradient goes to these elements. Of several `q` those of each along
-    a new dim 0, for which elements are sorted once. Dims as for `rg.sort`, or several that are adjacent. ArgumentError
-    for a `q` that is not from 0 to 1.
+def quantile(
+    x: ArrayLike,
+    q: float | Sequence[float],
+    *,
+    axis: ArrayLike = None,
+    keepdims: bool = False,
+    method: str = "linear",
+) -> ArrayLike:
+    """The q-quantile along dims, as `np.quantile` has it with its names for a `method`: interpolated between the two
+    nearest elements in order, nan where one is nan, or of an empty component. The gradient goes to these elements. Of
+    several `q` those of each along a new dim 0, for which elements are sorted once. Dims as for `rg.sort`, or several
+    that are adjacent. ArgumentError for a `q` that is not from 0 to 1, and for another method.
 
     >>> rg.quantile(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), 0.25, axis=1)
     array([1.5 ,  nan, 4.25])
+    >>> rg.quantile(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), 0.25, axis=1, method="lower")
+    array([ 1., nan,  4.])
     """
-    return quantiles(x, q, axis, keepdims, numbers=False)
+    return quantiles(x, q, axis, keepdims, method, numbers=False)
 
 
-def quantiles(x: ArrayLike, q: float | Sequence[float], axis: ArrayLike, keepdims: bool, *, numbers: bool) -> ArrayLike:
+def quantiles(
+    x: ArrayLike, q: float | Sequence[float], axis: ArrayLike, keepdims: bool, method: str, *, numbers: bool
+) -> ArrayLike:
     """See `quantile`; with `numbers` of the elements that are some, nan where there are none."""
+    if str(method) not in _PLACES:
+        raise ArgumentError(f"quantile: expected a method of {', '.join(_PLACES)}, got {method!r}")
     several = isinstance(q, Sequence) or (isinstance(q, np.ndarray) and q.ndim == 1)
     given: ArrayLike = q if several else [q.item() if isinstance(q, np.ndarray) and q.ndim == 0 else q]
     qs = [_checked(one) for one in given]
     if len(qs) <= _AT_ONCE:
-        return _quantiles(x, *qs, axis=axis, keepdims=keepdims, several=several, numbers=numbers)
+        return _quantiles(x, *qs, axis=axis, keepdims=keepdims, method=method, several=several, numbers=numbers)
     parts = [qs[k : k + _AT_ONCE] for k in range(0, len(qs), _AT_ONCE)]
-    made = [_quantiles(x, *part, axis=axis, keepdims=keepdims, several=True, numbers=numbers) for part in parts]
+    made = [
+        _quantiles(x, *part, axis=axis, keepdims=keepdims, method=method, several=True, numbers=numbers)
+        for part in parts
+    ]
     return concat(made, axis=0)
 
 
@@ -71,8 +87,68 @@ def _checked(q: ArrayLike, op: str = "quantile", most: int = 1) -> float:
     return float(q)  # pyright: ignore[reportUnknownArgumentType]
 
 
+def _linear(last: Tensor | float, q: Tensor) -> Tensor:
+    return UFUNCS["multiply"](last, q)
+
+
+def _midpoint(last: Tensor | float, q: Tensor) -> Tensor:
+    place = _linear(last, q)
+    return UFUNCS["multiply"](UFUNCS["add"](UFUNCS["floor"](place), UFUNCS["ceil"](place)), 0.5)
+
+
+def _plotting(alpha: float, beta: float) -> Callable[[Tensor | float, Tensor], Tensor]:
+    """Positions n q + m of Hyndman and Fan (1996), counted from 0, where m = alpha + q (1 - alpha - beta)."""
+
+    def place(last: Tensor | float, q: Tensor) -> Tensor:
+        whole = UFUNCS["multiply"](UFUNCS["add"](last, 1.0), q)
+        shift = UFUNCS["add"](UFUNCS["multiply"](q, 1 - alpha - beta), alpha)
+        return UFUNCS["subtract"](UFUNCS["add"](whole, shift), 1.0)
+
+    return place
+
+
+def _stepped(method: str) -> Callable[[Tensor | float, Tensor], Tensor]:
+    """The first three of Hyndman and Fan (1996): the element at which a share q of all is reached; on the step between
+    two elements that one, their mean, or of positions halfway the one that is even when it is counted from 1."""
+
+    def place(last: Tensor | float, q: Tensor) -> Tensor:
+        whole = UFUNCS["multiply"](UFUNCS["add"](last, 1.0), q)
+        if method == "closest_observation":
+            half = UFUNCS["multiply"](UFUNCS["rint"](UFUNCS["multiply"](whole, 0.5)), 2.0)
+            low = UFUNCS["ceil"](UFUNCS["subtract"](whole, 0.5))
+            is_between = UFUNCS["equal"](low, UFUNCS["subtract"](whole, 0.5))
+            return UFUNCS["subtract"](where(is_between, half, low), 1.0)
+        above = UFUNCS["subtract"](UFUNCS["ceil"](whole), 1.0)
+        if method == "inverted_cdf":
+            return above
+        return where(UFUNCS["equal"](above, UFUNCS["subtract"](whole, 1.0)), UFUNCS["subtract"](whole, 0.5), above)
+
+    return place
+
+
+_PLACES: dict[str, Callable[[Tensor | float, Tensor], Tensor]] = {
+    "linear": _linear,
+    "lower": lambda last, q: UFUNCS["floor"](_linear(last, q)),
+    "higher": lambda last, q: UFUNCS["ceil"](_linear(last, q)),
+    "nearest": lambda last, q: UFUNCS["rint"](_linear(last, q)),
+    "midpoint": _midpoint,
+    "inverted_cdf": _stepped("inverted_cdf"),
+    "averaged_inverted_cdf": _stepped("averaged_inverted_cdf"),
+    "closest_observation": _stepped("closest_observation"),
+    "interpolated_inverted_cdf": _plotting(0.0, 1.0),
+    "hazen": _plotting(0.5, 0.5),
+    "weibull": _plotting(0.0, 0.0),
+    "median_unbiased": _plotting(1 / 3, 1 / 3),
+    "normal_unbiased": _plotting(3 / 8, 3 / 8),
+}
+"""The place of a quantile among elements in order, from 0 to that of the last one, by NumPy's names; it may be outside
+of these."""
+
+
 @operation("quantile")
-def _quantiles(x: Tensor, *qs: Tensor, axis: AxisArgument, keepdims: bool, several: bool, numbers: bool) -> Tensor:
+def _quantiles(
+    x: Tensor, *qs: Tensor, axis: AxisArgument, keepdims: bool, method: str, several: bool, numbers: bool
+) -> Tensor:
     """Quantiles; see `quantiles`."""
 
     def between(part: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
@@ -82,7 +158,7 @@ def _quantiles(x: Tensor, *qs: Tensor, axis: AxisArgument, keepdims: bool, sever
         below = UFUNCS["subtract"](upper, UFUNCS["multiply"](apart, UFUNCS["subtract"](1, part)))
         return where(UFUNCS["less"](part, 0.5), above, below)
 
-    made = _interpolated(x, axis, keepdims, qs, between, numbers)
+    made = _interpolated(x, axis, keepdims, qs, _PLACES[method], between, numbers)
     return OPERATIONS["stack"](*made, axis=0) if several else made[0]
 
 
@@ -107,7 +183,7 @@ def _middle(x: Tensor, axis: AxisArgument, keepdims: bool, *, numbers: bool) -> 
         return where(UFUNCS["equal"](lower, upper), lower, UFUNCS["multiply"](UFUNCS["add"](lower, upper), 0.5))
 
     half = x.trace.constant(0.5, FLOAT.dtype)
-    return _interpolated(x, axis, keepdims, [half], mean, numbers)[0]
+    return _interpolated(x, axis, keepdims, [half], _PLACES["linear"], mean, numbers)[0]
 
 
 def _interpolated(
@@ -115,6 +191,7 @@ def _interpolated(
     axis: AxisArgument,
     keepdims: bool,
     qs: Sequence[Tensor],
+    place_of: Callable[[Tensor | float, Tensor], Tensor],
     between: Callable[[Tensor, Tensor, Tensor], Tensor],
     numbers: bool,
 ) -> list[Tensor]:
@@ -143,7 +220,7 @@ def _interpolated(
 
     made: list[Tensor] = []
     for q in qs:
-        place = UFUNCS["multiply"](last, q)
+        place = UFUNCS["minimum"](UFUNCS["maximum"](place_of(last, q), 0.0), last)
         low = UFUNCS["floor"](place)
         end = x.trace.constant(last, FLOAT.dtype) if isinstance(last, (int, float)) else last
         ends: list[Tensor] = [low, UFUNCS["ceil"](place), end]

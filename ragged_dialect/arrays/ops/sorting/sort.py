@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ragged_dialect import generic
 from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.arrays.core.arguments import listed
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.rows import component_starts, row_ids
 from ragged_dialect.arrays.ops.reduce import source
@@ -11,13 +13,14 @@ from ragged_dialect.arrays.ops.sorting.digits import by_digits
 from ragged_dialect.arrays.ops.sorting.keys import KEYS, directed, key
 from ragged_dialect.arrays.ops.sorting.merges import are_merged, by_merges, first_few, values_by_merges
 from ragged_dialect.arrays.ops.sorting.ranks import are_few, by_ranks
+from ragged_dialect.arrays.tracing.agreement import equal_structures
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, kind
 from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
-from ragged_dialect.errors import LayoutError
+from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.match import definer
@@ -48,6 +51,32 @@ def argsort(x: Tensor, *, axis: int = -1, descending: bool = False) -> Tensor:
     """
     x = source(x)
     return sorting(x, dim_of(x, axis), descending)
+
+
+def lexsort(keys: ArrayLike, *, axis: int = -1) -> ArrayLike:
+    """The indices that sort by several keys, int64: by the last one, where that is equal by the one before it, and so
+    on, as `np.lexsort` has it of each component. Keys have one structure.
+
+    >>> day, hour = rg.ragged([[2, 1, 1], [], [4]]), rg.ragged([[5, 9, 8], [], [1]])
+    >>> rg.lexsort([hour, day]).tolist()
+    [[2, 1, 0], [], [0]]
+    """
+    given = listed("lexsort", "keys", keys)
+    if not given:
+        raise ArgumentError("lexsort: expected at least one key, got none")
+    return _lexsort(*given, axis=axis)
+
+
+@operation("lexsort")
+def _lexsort(*keys: Tensor, axis: int) -> Tensor:
+    first, *rest = map(source, keys)
+    dim = dim_of(first, axis)
+    for other in rest:
+        equal_structures(first, other)
+    order = sorting(first, dim, descending=False)
+    for other in rest:
+        order = taken(order, dim, sorting(taken(other, dim, order), dim, descending=False))
+    return order
 
 
 def ordered(x: Tensor, dim: int, descending: bool) -> Tensor:

@@ -7,34 +7,68 @@ from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.gather import chosen
 from ragged_dialect.arrays.index.rows import component_starts, ragged_level, repeated_rows, row_ids
 from ragged_dialect.arrays.ops.reduce import source
-from ragged_dialect.arrays.ops.sorting.sort import ordered
+from ragged_dialect.arrays.ops.sorting.search import searchsorted
+from ragged_dialect.arrays.ops.sorting.sort import ordered, sorting, taken
+from ragged_dialect.arrays.tracing.axes import NestedAxis
 from ragged_dialect.arrays.tracing.elements import INT64, compare, kind
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 
 
 @operation("unique")
-def unique(x: Tensor, *, axis: int = -1, return_counts: bool = False) -> Tensor | tuple[Tensor, Tensor]:
-    """The distinct elements of every component of lists of numbers, in ascending order, as `np.unique` of each; with
-    `return_counts` also how often each is there, int64. All nan are one element. The values have a gradient, which goes
-    to the first of equal ones. LayoutError for features, which may have different numbers of them.
+def unique(
+    x: Tensor,
+    *,
+    axis: int = -1,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> Tensor | tuple[Tensor, ...]:
+    """The distinct elements of every component of lists of numbers, in ascending order, as `np.unique` of each; then,
+    as asked for, each int64: the index in the component where each is first, the index among the distinct ones of each
+    element of `x`, how often each is there. All nan are one element. The values have a gradient, which goes to the
+    first of equal ones. LayoutError for features, which may have different numbers of them.
 
     >>> words = rg.ragged([[7, 3, 7], [], [5]])
     >>> rg.unique(words).tolist()
     [[3, 7], [], [5]]
     >>> rg.unique(words, return_counts=True)[1].tolist()
     [[1, 2], [], [1]]
+    >>> rg.unique(words, return_inverse=True)[1].tolist()
+    [[1, 0, 1], [], [0]]
     """
+    given, dim = lists(x, axis)
+    order = sorting(given, dim, descending=False) if return_index else None
+    x = ordered(given, dim, descending=False) if order is None else taken(given, dim, order)
+    before, at = _firsts(x, dim)
+    found = chosen(x, dim, before, at)
+    made = [found]
+    if order is not None:
+        made.append(chosen(order, dim, before, at))
+    if return_inverse:
+        made.append(_places(found, given))
+    if return_counts:
+        made.append(_counts(found, at, shapes.dim(x.storage, 0)))
+    return tuple(made) if len(made) > 1 else found
+
+
+def lists(x: Tensor, axis: int) -> tuple[Tensor, int]:
+    """Lists of numbers, and their last dim."""
     x = source(x)
     dim = dim_of(x, axis)
     if dim != x.ndim - 1 or len(x.axes) > 1 or x.layout.letter(dim) not in RAGGED:
         raise LayoutError(
             f'{x.trace.op}: expected the last dim of lists of numbers, got dim {dim} of layout "{x.layout}"'
         )
-    x = ordered(x, dim, descending=False)
+    return x, dim
+
+
+def _firsts(x: Tensor, dim: int) -> tuple[ir.Value, ir.Value]:
+    """Of elements in order, how many distinct ones there are before each row, and where each of these begins."""
     rows, starts, storage = row_ids(x, ragged_level(x, dim)[2]), component_starts(x, dim), x.storage
     size = shapes.dim(storage, 0)
 
@@ -47,10 +81,11 @@ def unique(x: Tensor, *, axis: int = -1, return_counts: bool = False) -> Tensor 
             differs = arith.andi(differs, arith.ori(compare("eq", here, here), compare("eq", before, before)))
         return arith.extui(build.i64(), arith.ori(begins, differs))
 
-    before, at = repeated_rows(x, size, is_first)
-    found = chosen(x, dim, before, at)
-    if not return_counts:
-        return found
+    return repeated_rows(x, size, is_first)
+
+
+def _counts(found: Tensor, at: ir.Value, size: Mixed) -> Tensor:
+    """How many elements each distinct one is, of where it begins and how many there are."""
     count = shapes.dim(at, 0)
 
     def run(k: ir.Value) -> ir.Value:
@@ -59,4 +94,19 @@ def unique(x: Tensor, *, axis: int = -1, return_counts: bool = False) -> Tensor 
         end = arith.select(build.equal(following, count), size, start)
         return build.to_i64(build.sub(end, shapes.load(at, k)))
 
-    return found, x.trace.assembled(vectors.generate(count, run), found.axes, INT64)
+    return found.trace.assembled(vectors.generate(count, run), found.axes, INT64)
+
+
+def _places(found: Tensor, x: Tensor) -> Tensor:
+    """The index of each element among the distinct ones of its component, which are in order."""
+    places = searchsorted(innermost(found), innermost(x))
+    return x.trace.assembled(places.storage, x.axes, INT64)
+
+
+def innermost(x: Tensor) -> Tensor:
+    """The innermost lists of lists of lists, as those of one level."""
+    axis = x.axes[0]
+    assert isinstance(axis, NestedAxis)
+    if axis.letters == "dr":
+        return x
+    return x.trace.assembled(x.storage, [NestedAxis("dr", [axis.vectors[-1]], [None, None])], x.dtype)
