@@ -104,10 +104,7 @@ def from_starts_lengths(values: object, starts: object, lengths: object, check: 
 
 
 def from_row_ids(values: object, row_ids: object, nrows: int | None = None, check: bool = True) -> RaggedArray:
-    """A ragged array of values, [n, …], and the component of each, not decreasing. `nrows` components,
-    by default one more than the largest id.
-
-    RuntimeCheckError for ids that decrease, are negative or not below `nrows`."""
+    """See `index.row_ids.from_row_ids`, of what is not traced."""
     taken = storage.peek(values)
     ids = _vector(row_ids, "from_row_ids: row_ids", taken)
     if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
