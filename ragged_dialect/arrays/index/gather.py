@@ -88,9 +88,13 @@ def leading_level(x: Tensor, other: Tensor) -> int:
 
 def chosen(x: Tensor, dim: int, before: ir.Value, at: ir.Value) -> Tensor:
     """The rows at positions `at` of a ragged dim, of which there are so many before each row."""
+    return rearranged(x, dim, at, levels_of(x, dim, before))
+
+
+def levels_of(x: Tensor, dim: int, before: ir.Value) -> NestedAxis:
+    """The levels down to a ragged dim, for whose rows there are so many others before each."""
     _, level, axis = ragged_level(x, dim)
-    offsets = vectors.gather(before, axis.vectors[axis.letters[:level].count("r")])
-    return rearranged(x, dim, at, relaid(x, dim, offsets))
+    return relaid(x, dim, vectors.gather(before, axis.vectors[axis.letters[:level].count("r")]))
 
 
 @operation("gather")
