@@ -45,6 +45,14 @@ def host_has(feature: str) -> bool:
     return f"-{feature}" not in masked_features() and _IN_CPUINFO.get(feature, feature) in _flags()
 
 
+@cache
+def host_name() -> str:
+    """LLVM's name of this machine's processor, as `znver5`."""
+    from llvmlite import binding  # start-up time
+
+    return binding.get_host_cpu_name()
+
+
 def is_x86() -> bool:
     """Whether this machine has the features of `_CHAIN` at all."""
     return platform.machine() in ("x86_64", "AMD64", "i686")

@@ -27,12 +27,6 @@ from ragged_dialect.lowering.vector.lanes import (
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
 from ragged_dialect.lowering.vector.walks import Walk
 
-_AHEAD = 8192
-"""Bytes before which memory is asked for by loops that only read, and by what is read with a mask: some processors
-(AMD's Zen 5) foresee too little, and of masks nothing. Sums of 64 to 256 columns take 0.7 to 0.9 of the time there,
-those of lists a third; 4,096 are as good, 2,048 half as good. Loops that write take up to 1.1 times as long with it.
-Rows that are kept in memory are asked for too: those of the next component are not in the cache either."""
-
 _WITH_NAN = 3
 """Instructions of a maximum that keeps NaN."""
 
@@ -319,10 +313,11 @@ class Step:
         if self._falls(op):
             return turned(load_lanes(type_, buffer, *self._fallen(places)))
         looked_up = any(_is_looked_up(x) for x in list(op.operands)[1:])  # what is read next is elsewhere
-        if (self.mask is not None or self.body.reads) and not looked_up:
+        ahead = 0 if self.body.registers is None else self.body.registers.ahead
+        if ahead and (self.mask is not None or self.body.reads) and not looked_up:
             size = byte_size(op.results[0].type)
             for line in range(0, self.lanes * size, CACHE_LINE):
-                there = build.add(places[-1], (_AHEAD + line) // size)
+                there = build.add(places[-1], (ahead + line) // size)
                 memref.prefetch(buffer, [*places[:-1], there], False, 3, True)
         return load_lanes(type_, buffer, places, self.mask)
 

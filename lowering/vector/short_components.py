@@ -75,6 +75,8 @@ class ShortComponents:
     def emit(self, registers: Registers) -> None:
         """Put a branch around the ops, and beside it what is done to a component of one register."""
         lanes = self._lanes(registers)
+        for body in self.bodies.values():
+            body.registers = registers
         *_, end = self.loop.regions[0].blocks[0].operations
         with ir.InsertionPoint(end), self.loop.location:
             rest = arith.subi(self.length, build.value(1))

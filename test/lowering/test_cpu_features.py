@@ -22,6 +22,7 @@ from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu
 from ragged_dialect.compiler.machine_code import object_code
 from ragged_dialect.errors import CompileError, PassError
 from ragged_dialect.lowering.math.library import host_isa, required_libraries
+from ragged_dialect.lowering.vector import machine
 from ragged_dialect.lowering.program_runtime import DECLARED
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.ptx import backend
@@ -212,6 +213,15 @@ def test_a_feature_takes_the_newer_ones_with_it(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv("RAGGED_CPU_FEATURES", text)
         assert host_isa() in (isa, "none")
         assert host_cpu.host_has("f16c") == (text not in ("-f16c", "-sse3"))
+
+
+@pytest.mark.parametrize(("name", "asks"), [("znver5", True), ("znver4", False), ("sapphirerapids", False)])
+def test_memory_is_asked_for_where_that_helps(monkeypatch: pytest.MonkeyPatch, name: str, asks: bool) -> None:
+    monkeypatch.setattr(machine, "host_name", lambda: name)
+    found = machine.registers("auto")
+    assert found is not None
+    assert bool(found.ahead) == asks
+    assert machine.registers("avx512") == machine.REGISTERS["avx512"]  # by name it is the same everywhere
 
 
 _ROUNDED = """

@@ -71,7 +71,7 @@ def _is_of_rows(x: Tensor, dim: int) -> bool:
 
 def _rows_again(x: Tensor, dim: int, counts: ir.Value) -> Tensor:
     """Rows of features, each one a list of itself: it is read once, and not by its place for each time (0.4 to 0.8 of
-    the time, Zen 5)."""
+    the time, Zen 4)."""
     before = vectors.running(shapes.dim(counts, 0), lambda i: tensor.extract(counts, [i]))
     runs = NestedAxis("dr", [before], [None, None])
     like = Tensor(x.trace, x.trace.nothing_of(runs), BOOL, (runs,))
