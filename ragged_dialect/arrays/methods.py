@@ -28,7 +28,7 @@ from ragged_dialect.arrays.index.dims import changed_dims, first_dims, of_extent
 from ragged_dialect.arrays.index.getitem import getitem, take
 from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
 from ragged_dialect.arrays.numpy.bodies import mean as masked_mean
-from ragged_dialect.arrays.numpy.functions import apply_function
+from ragged_dialect.arrays.numpy.functions import apply_function, does_work
 from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS as NAMES
 from ragged_dialect.arrays.numpy.ufuncs import apply_ufunc, reduce
 from ragged_dialect.arrays.ops.argmax import argmax, argmin
@@ -97,9 +97,9 @@ class Methods(NDArrayOperatorsMixin):
     def _without(self, name: str, kind: str) -> AttributeError:
         """The error for an attribute that neither has, with what does its work."""
         hint = _NO_ATTRIBUTES.get(name, "")
-        for short, module in (("rg", ragged_dialect), ("np", np)):
-            if not hint and not name.startswith("_") and callable(getattr(module, name, None)):
-                hint = f"{short}.{name} is a function"
+        if not hint and not name.startswith("_"):
+            is_own = callable(getattr(ragged_dialect, name, None))
+            hint = f"rg.{name} is a function" if is_own else does_work(name)
         return AttributeError(f"{kind} have no attribute '{name}'" + (f" ({hint})" if hint else ""))
 
     def __setitem__(self, index: ArrayLike, value: ArrayLike) -> None:

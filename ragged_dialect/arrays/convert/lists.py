@@ -15,7 +15,7 @@ from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.creation import from_lengths
 from ragged_dialect.arrays.core.storage import ArrayLike, Dense, DTypeLike
 from ragged_dialect.errors import ArgumentError
-from ragged_dialect.narrowing import is_list
+from ragged_dialect.narrowing import is_list, is_tuple
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
 
@@ -32,6 +32,10 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
         values, lengths = plain
         values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
         return from_lengths(values, *lengths)
+    if dtype is None and (is_list(components) or is_tuple(components)):
+        joined = storage.joined_alike(components)
+        if joined is not None:
+            return from_lengths(*joined)
     items = _listed(components, 0)
     if not is_list(items) and (storage.library(items) is None or not storage.peek(items).ndim):
         raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")

@@ -119,6 +119,19 @@ def joined(arrays: Sequence[Dense], like: Dense) -> Dense:
     return torch.cat([(a if library(a) == "torch" else torch.as_tensor(a)).to(dtype) for a in arrays])
 
 
+def joined_alike(tensors: Sequence[Any]) -> tuple[Dense, np.ndarray] | None:
+    """One tensor of PyTorch's tensors that differ in their first extent alone, and these extents; None for anything
+    else. Looking at each as an array takes ten times as long."""
+    torch = sys.modules.get("torch")
+    if torch is None or not tensors or any(type(x) is not torch.Tensor for x in tensors):
+        return None
+    if any(x.layout is not torch.strided or x.is_nested or x.is_quantized or not x.ndim for x in tensors):
+        return None
+    if len({(x.dtype, x.device, x.shape[1:]) for x in tensors}) > 1:
+        return None
+    return torch.cat(tensors), np.fromiter((x.shape[0] for x in tensors), np.int64, len(tensors))
+
+
 def library_of(array: Dense) -> str:
     """The library of what is made of an array, as specs have it."""
     return RECORDED if is_recorded(array) else library(array) or "numpy"
@@ -149,7 +162,10 @@ def _from_torch(tensor: Any) -> Array:
         import ml_dtypes  # start-up time
 
         return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return tensor.numpy()
+    try:
+        return tensor.numpy()
+    except TypeError:  # of short floats that NumPy does not have
+        raise ArgumentError(f"expected a dtype of NumPy, or bfloat16, got {tensor.dtype}") from None
 
 
 GRADIENT = "expected what requires no gradient, got a tensor that does (detach it first)"
@@ -227,6 +243,8 @@ def check_dtype(dtype: DType) -> None:
 
 def dtype_of(dtype: DTypeLike) -> DType:
     """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
+    if type(dtype).__module__ == "torch":
+        dtype = str(dtype).removeprefix("torch.")
     if isinstance(dtype, str) and dtype == "bfloat16":
         import ml_dtypes  # start-up time
 

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
+import numpy as np
+
 from ragged_dialect.arrays.core.arguments import bind
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.numpy import bodies, nans, searching
@@ -81,6 +83,14 @@ INSTEAD = {
     **dict.fromkeys(("nanargmax", "nanargmin"), _FILLED),
 }
 """What does the work of functions that ragged arrays do not have."""
+
+
+def does_work(name: str) -> str:
+    """What does the work of a function of NumPy, in words: itself, or another; nothing of what NumPy does not have."""
+    if not callable(getattr(np, name, None)):
+        return ""
+    is_here = name in FUNCTIONS or name in _REDUCING or name in _ALIASES or name in OPERATIONS
+    return f"np.{name} is a function" if is_here else INSTEAD.get(name, "")
 
 
 def apply_function(

@@ -88,6 +88,8 @@ def _python_type(x: Tensor, short: DType | None) -> type | np.dtype:
 
 def _make(name: str, results: int) -> Operation:
     def body(*operands: Tensor) -> Tensor | tuple[Tensor, ...]:
+        if len(operands) != (wanted := getattr(np, name).nin):
+            raise ArgumentError(f"{name}: expected {wanted} arguments, got {len(operands)}")
         inputs, outputs = resolve(name, operands, results)
         loop = Loop(inputs[0], outputs[0])
 

@@ -209,6 +209,9 @@ class Tensor(Value):
 
     __float__ = __int__ = __index__ = __complex__ = _number
 
+    def __format__(self, format_spec: str) -> str:
+        return str(self) if not format_spec else self._number()
+
     def __copy__(self) -> Tensor:
         return self
 

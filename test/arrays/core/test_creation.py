@@ -177,6 +177,33 @@ def test_tensors_whose_elements_are_elsewhere() -> None:
     )
 
 
+def test_lists_of_tensors() -> None:
+    """Those that differ in their first extent alone are joined by PyTorch, others one by one: with the same errors."""
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    for several in (list, tuple):
+        x = rg.ragged(several([torch.ones(2, 3), torch.zeros(0, 3), torch.ones(1, 3, dtype=torch.float32)]))
+        assert (x.lengths.tolist(), x.shape, type(x.values)) == ([2, 0, 1], (3, None, 3), torch.Tensor)
+    parts = [torch.ones(2, requires_grad=True), torch.ones(1)]
+    (rg.ragged(parts) * rg.ragged([[1.0, 2.0], [3.0]])).sum().backward()
+    assert parts[0].grad.tolist() == [1.0, 2.0]
+    assert rg.ragged([torch.ones(1), torch.ones(1, dtype=torch.float64)]).dtype == np.float64
+    with pytest.raises(rg.ArgumentError, match=r"^ragged: expected arrays of shape \[n, 2\], got \[1\] at \[1\]$"):
+        rg.ragged([torch.ones(3, 2), torch.ones(1)])
+    with pytest.raises(rg.ArgumentError, match=r"^ragged: expected a list or an array at \[0\], got a number"):
+        rg.ragged([torch.tensor(1.0), torch.tensor(2.0)])
+
+
+def test_dtypes_of_pytorch() -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    x = rg.ragged([[1.0, 2.0], [3.0]], torch.float32)
+    names = ("bfloat16", "float16", "float64", "int8", "int64", "bool")
+    assert [x.astype(getattr(torch, name)).dtype.name for name in names] == list(names)
+    with pytest.raises(rg.ArgumentError, match=r"^expected a dtype of bool, .*, got float8_e5m2$"):
+        x.astype(torch.float8_e5m2)
+    with pytest.raises(rg.ArgumentError, match=r"expected a dtype of NumPy, or bfloat16, got torch.float8_e4m3fn$"):
+        rg.from_lengths(torch.zeros(3, dtype=torch.float8_e4m3fn), [1, 2])
+
+
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
 def test_tensors_with_tangents() -> None:
     torch = pytest.importorskip("torch", reason="no torch (pip install torch)")

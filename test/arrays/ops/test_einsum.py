@@ -167,6 +167,38 @@ def test_gradients_of_products_of_more_uses() -> None:
     np.testing.assert_allclose(three(w), 2 * total[:, None] * w, rtol=1e-12)
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("order", ["ohd", "odh", "doh", "hdo", "dho", "hod"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_weights_with_dims_in_any_order(order: str, swapped: bool) -> None:
+    """Dims that are summed, one of them the first, whose extent only a call knows; with gradients of both."""
+    extents = {"o": 5, "h": 4, "d": 3}
+    x, w = rg.from_lengths(dense(6, 4, 3), [3, 0, 3]), dense(*(extents[c] for c in order))
+    names = [f"{order},blhd->blo", f"{order},lhd->lo"] if swapped else [f"blhd,{order}->blo", f"lhd,{order}->lo"]
+
+    def product(subscripts: str, x: Any, w: Any) -> Any:
+        return np.einsum(subscripts, *((w, x) if swapped else (x, w)))
+
+    made = rg.jit(lambda x, w: product(names[0], x, w))(x, w)
+    wanted = product(names[1], np.asarray(x.values), w)
+    np.testing.assert_allclose(made.values, wanted)
+    np.testing.assert_allclose(product(names[0], x, w).values, wanted)
+    of_x, of_w = rg.grad(lambda x, w: (product(names[0], x, w) ** 2).sum(), argnums=(0, 1))(x, w)
+    np.testing.assert_allclose(of_w, np.einsum(f"lhd,lo->{order}", x.values, 2 * wanted))
+    np.testing.assert_allclose(of_x.values, np.einsum(f"lo,{order}->lhd", 2 * wanted, w))
+    program = str(rg.jit(lambda x, w: product(names[0], x, w)).lower(x, w).stages["ragged"])
+    sums = [line for line in program.splitlines() if "linalg.generic" in line and '"reduction"' in line]
+    assert order in ("ohd", "hdo") or [line.count('"reduction"') for line in sums] == [1]
+
+
+def test_weights_of_other_extents_in_any_order() -> None:
+    x = rg.from_lengths(dense(6, 4, 3), [3, 0, 3])
+    with pytest.raises(rg.RuntimeCheckError, match=r"^einsum: dim 0: expected extent 3, got 2$"):
+        rg.einsum("blhd,doh->blo", x, dense(2, 5, 4))
+    with pytest.raises(rg.RuntimeCheckError, match=r"^einsum: dim 2: expected extent 4, got 1$"):
+        rg.einsum("blhd,doh->blo", x, dense(3, 5, 1))
+
+
 REFUSED: list[Refusal] = [
     (lambda: rg.einsum("blk,cmk->bmcl", X, X), rg.LayoutError,
      "einsum: expected the batch of ragged dim 'm' before it in the result, got none"),

@@ -184,6 +184,11 @@ def test_what_is_no_quantile() -> None:
         rg.quantile(x, [[0.5]], axis=1)
     with pytest.raises(rg.ArgumentError, match=r"^np\.quantile: expected a number or a vector for q, got rank 2$"):
         np.quantile(x, [[0.5]], axis=1)
+    with pytest.raises(
+        rg.ArgumentError,
+        match=r"^quantile: expected a q that is known in the trace, got a traced value \(name it in static\)$",
+    ):
+        rg.jit(lambda x, q: rg.quantile(x, q, axis=1))(x, 0.5)
     with pytest.raises(rg.ArgumentError, match=r"^quantile: expected a method of linear, lower, .*, got 'cubic'$"):
         rg.quantile(x, 0.5, axis=1, method="cubic")
     with pytest.raises(rg.AxisError, match=r"^median: expected at least one axis, got none$"):

@@ -168,3 +168,25 @@ test_keys_that_do_not_fit = refused(
         ),
     ]
 )
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("features", [(2,), (8,), (3, 4)])
+@pytest.mark.parametrize("longest", [4, 30, 90])
+def test_columns_of_rows(longest: int, features: tuple[int, ...]) -> None:
+    """By ranks or as lists of columns, as lengths and columns have it; the first few of each, and batches of none."""
+    lengths = RNG.integers(0, longest, 12)
+    for own in (lengths, lengths * 0, lengths[:0]):
+        x = rg.from_lengths(numbers(np.float32, (int(own.sum()), *features)), own)
+        order, few = rg.argsort(x, axis=1, descending=True), rg.top_k(x, 3, axis=1)[1]
+        made = rg.sort(x, axis=1)
+        assert order.lengths.tolist() == made.lengths.tolist() == own.tolist()
+        assert few.lengths.tolist() == np.minimum(own, 3).tolist()
+        for part, indices, first, values in zip(x, order, few, made, strict=True):
+            expected = in_order(part, 0, descending=True)
+            np.testing.assert_array_equal(indices, expected)
+            np.testing.assert_array_equal(first, expected[:3])
+            np.testing.assert_array_equal(values, np.sort(part, axis=0))
+    stages = rg.jit(lambda x: rg.sort(x, axis=1)).lower(x).stages["ragged"]
+    assert "ragged.sort" in str(stages)
+    assert "ragged.group_by" not in str(stages)

@@ -294,7 +294,12 @@ def test_a_softmax_of_a_dense_array() -> None:
     [
         ("sort", " (rg.sort is a function)"),
         ("top_k", " (rg.top_k is a function)"),
-        ("pad", " (np.pad is a function)"),
+        ("diff", " (np.diff is a function)"),
+        ("sinh", " (np.sinh is a function)"),
+        ("pad", " (x.to_padded() is dense, rg.concat joins along any dim)"),
+        ("nonzero", " (masks are indices as they are: x[mask], whose row_ids are the components)"),
+        ("diagonal", ""),
+        ("real", ""),
         ("flatten", " (x.values has all elements, x.merge(1) has one level less)"),
         ("root", ""),
         ("foo", ""),

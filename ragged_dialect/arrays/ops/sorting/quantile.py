@@ -80,6 +80,8 @@ def listed(op: str, q: ArrayLike, most: int = 1) -> ArrayLike:
 
 
 def _checked(q: ArrayLike, op: str = "quantile", most: int = 1) -> float:
+    if isinstance(q, Tensor):
+        raise ArgumentError(f"{op}: expected a q that is known in the trace, got a traced value (name it in static)")
     if not isinstance(q, (int, float, np.integer, np.floating)) or isinstance(q, bool):
         raise ArgumentError(f"{op}: expected a number for q, or several, got {type(q).__name__}")
     if not 0 <= q <= most:
