@@ -176,3 +176,19 @@ REFUSED: list[Refusal] = [
     (lambda x: np.digitize(x, [2.0, 1.0]), TypeError, "np.digitize: expected bins in ascending order, got others"),
 ]
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_lists_of_lists(side: str) -> None:
+    """Each innermost one is searched for what that of the other has."""
+
+    def expected(a: Any, v: Any) -> list[Any]:
+        both = zip(a.tolist(), v.tolist(), strict=True)
+        return [[np.searchsorted(*one, side).tolist() for one in zip(*lists, strict=True)] for lists in both]
+
+    a, v = rg.ragged([[[1, 3, 3], []], [], [[2, 5]]]), rg.ragged([[[3, 9], [4]], [], [[]]])
+    assert rg.searchsorted(a, v, side=side).tolist() == expected(a, v)
+    made = rg.jit(lambda a, v: rg.searchsorted(a[:, :, 1:], v[:, :, :1], side=side))(a, v)
+    assert made.tolist() == expected(a[:, :, 1:], v[:, :, :1])
+    with pytest.raises(rg.RuntimeCheckError, match=r"^searchsorted: level 1, component 0: expected length 2, got 1$"):
+        rg.searchsorted(a, rg.ragged([[[1]], [], [[2]]]))

@@ -59,6 +59,13 @@ def test_what_components_contain(target: str) -> None:
     assert rg.contains(a, several).tolist() == wanted
 
 
+def test_lists_of_lists() -> None:
+    a, b = rg.ragged([[[3, 1, 3], []], [], [[2, 5]]]), rg.ragged([[[3], [4]], [], [[7, 5, 5]]])
+    assert rg.contains(a, b).tolist() == [[[True], [False]], [], [[False, True, True]]]
+    assert rg.intersection(a, b).tolist() == [[[3], []], [], [[5]]]
+    assert rg.difference(a[:, :, 1:], b).tolist() == [[[1], []], [], [[]]]
+
+
 def test_what_is_no_number_is_no_other() -> None:
     a, b = rg.ragged([[np.nan, 1.0]]), rg.ragged([[1.0, np.nan]])
     assert rg.contains(a, b).tolist() == [[True, False]]
@@ -71,7 +78,7 @@ test_refused = refused(
         (
             lambda: rg.contains(np.arange(3), rg.ragged([[1]])),
             rg.LayoutError,
-            "contains: expected lists of numbers, got ",
+            'contains: expected the last dim of lists of numbers, got dim 0 of layout "d"',
         ),
         (lambda: rg.intersection(rg.ragged([[1], [2]]), rg.ragged([[1]])), rg.RuntimeCheckError, "expected extent"),
         (lambda: rg.union(rg.ragged([[1], [2]]), rg.ragged([[1]])), rg.RuntimeCheckError, "expected extent"),

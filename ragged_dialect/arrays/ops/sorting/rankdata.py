@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.ops.sorting.search import searchsorted
 from ragged_dialect.arrays.ops.sorting.sort import ordered, sorting
-from ragged_dialect.arrays.ops.sorting.unique import innermost, lists, unique
+from ragged_dialect.arrays.ops.sorting.unique import lists, unique
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
@@ -33,11 +33,9 @@ def rankdata(x: Tensor, *, axis: int = -1, method: str = "average") -> Tensor:
         found = sorting(sorting(given, dim, descending=False), dim, descending=False)
         return UFUNCS["add"](found, 1)
     known = unique(given) if method == "dense" else ordered(given, dim, descending=False)
-    known, of = innermost(known), innermost(given)
     if method == "max":
-        made = searchsorted(known, of, side="right")
-    else:
-        made = UFUNCS["add"](searchsorted(known, of), 1)
-    if method == "average":
-        made = UFUNCS["divide"](UFUNCS["add"](made, searchsorted(known, of, side="right")), 2)
-    return x.trace.assembled(made.storage, given.axes, made.dtype)
+        return searchsorted(known, given, side="right")
+    least = UFUNCS["add"](searchsorted(known, given), 1)
+    if method != "average":
+        return least
+    return UFUNCS["divide"](UFUNCS["add"](least, searchsorted(known, given, side="right")), 2)

@@ -6,24 +6,22 @@ from ragged_dialect.arrays.index.gather import boolean_mask
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.ops.join import concat
 from ragged_dialect.arrays.ops.sorting.search import isin
-from ragged_dialect.arrays.ops.sorting.sort import sort
-from ragged_dialect.arrays.ops.sorting.unique import unique
+from ragged_dialect.arrays.ops.sorting.sort import ordered
+from ragged_dialect.arrays.ops.sorting.unique import lists, unique
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.errors import LayoutError
 
 
 @operation("contains")
 def contains(x: Tensor, elements: Tensor) -> Tensor:
     """Which of `elements`, a number for each component, [B], or any [B, ...], are among the elements of their component
-    of lists of numbers `x`: booleans. nan is no other nan. LayoutError for another `x`.
+    of lists of numbers `x`, or of lists of lists those of each innermost one: booleans. nan is no other nan.
+    LayoutError for another `x`.
 
     >>> rg.contains(rg.ragged([[1, 2], [], [5]]), rg.ragged([[2, 3], [1], [5]])).tolist()
     [[True, False], [False], [True]]
     """
-    if str(x.layout) not in ("dr", "dw"):
-        raise LayoutError(f"{x.trace.op}: expected lists of numbers, got {x.described}")
-    return isin(elements, sort(x))
+    return isin(elements, ordered(*lists(x, -1), descending=False))
 
 
 @operation("union")

@@ -9,7 +9,6 @@ from ragged_dialect.arrays.index.rows import component_starts, ragged_level, rep
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.sorting.search import searchsorted
 from ragged_dialect.arrays.ops.sorting.sort import ordered, sorting, taken
-from ragged_dialect.arrays.tracing.axes import NestedAxis
 from ragged_dialect.arrays.tracing.elements import INT64, compare, kind
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -50,7 +49,7 @@ def unique(
     if order is not None:
         made.append(chosen(order, dim, before, at))
     if return_inverse:
-        made.append(_places(found, given))
+        made.append(searchsorted(found, given))
     if return_counts:
         made.append(_counts(found, at, shapes.dim(x.storage, 0)))
     return tuple(made) if len(made) > 1 else found
@@ -95,18 +94,3 @@ def _counts(found: Tensor, at: ir.Value, size: Mixed) -> Tensor:
         return build.to_i64(build.sub(end, shapes.load(at, k)))
 
     return found.trace.assembled(vectors.generate(count, run), found.axes, INT64)
-
-
-def _places(found: Tensor, x: Tensor) -> Tensor:
-    """The index of each element among the distinct ones of its component, which are in order."""
-    places = searchsorted(innermost(found), innermost(x))
-    return x.trace.assembled(places.storage, x.axes, INT64)
-
-
-def innermost(x: Tensor) -> Tensor:
-    """The innermost lists of lists of lists, as those of one level."""
-    axis = x.axes[0]
-    assert isinstance(axis, NestedAxis)
-    if axis.letters == "dr":
-        return x
-    return x.trace.assembled(x.storage, [NestedAxis("dr", [axis.vectors[-1]], [None, None])], x.dtype)
