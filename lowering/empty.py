@@ -93,7 +93,8 @@ class _Empty:
         like = self.likes[first.like]
         like_axis, at = like.layout.locate(first.level)
         wanted = [Source(first.like, first.level + step) for step in range(len(dims))]
-        return (like, like_axis) if at == 0 and [self.sources[dim] for dim in dims] == wanted else None
+        same = [self.sources[dim] for dim in dims] == wanted and len(dims) <= len(like.layout.dims(like_axis))
+        return (like, like_axis) if at == 0 and same else None
 
     def _dropped_tiles(self, like: Parts, like_axis: int, axis: int) -> int:
         """Elements of the like per element of the result: the product of the tiles it drops."""
@@ -155,6 +156,7 @@ class _Empty:
         like = self.likes[first.like]
         like_axis, place = like.layout.locate(first.level)
         same = [self.sources[d] for d in dims] == [Source(first.like, first.level + k) for k in range(at + 1)]
+        same = same and at < len(like.layout.axes[like_axis])  # what follows is of another axis
         plain = set(like.layout.axes[like_axis][: at + 1]) <= {"d", "r"} and self.shape.factor(dims[at]) == 1
         return like if same and plain and place == 0 and like.shape.factor(first.level + at) == 1 else None
 

@@ -50,7 +50,7 @@ class ExpandRaggedScans(RaggedPass):
     %last, %y = … as above, of %t, outs(%starts, %e)
     ```
 
-    Scans of other than the last ragged dim are left then, to `ragged-decompose-scans`.
+    Scans of other than the last ragged dim, and beside other nested axes, are left then, to `ragged-decompose-scans`.
     """
 
     name: ClassVar[str] = "expand-ragged-scans"
@@ -113,10 +113,10 @@ def _expanded(op: ir.Operation) -> ir.Value:
 
 
 def _has_tiles(op: ir.Operation) -> bool:
-    """Whether a scan goes along the last of some ragged dims."""
+    """Whether a scan goes along the last of some ragged dims, of the only axis that has any."""
     scan = view_of(op, ScanOp)
-    first, dim = shape_of(scan.res.type).layout.axes[0], scan.dim.value
-    return dim == len(first) - 1 and set(first[1:]) == {"r"}
+    (first, *below), dim = shape_of(scan.res.type).layout.axes, scan.dim.value
+    return dim == len(first) - 1 and set(first[1:]) == {"r"} and set(below) <= {"d"}
 
 
 def _in_tiles(op: ir.Operation, tile: int) -> ir.Value:

@@ -200,7 +200,9 @@ def inline(consumer: FusedNest, value: ir.Value, producer: FusedNest) -> FusedNe
         assert loop is not None
         loops[loop_of(expr)] = loop
     fused = _combine(consumer, set(taken), _renamed(producer, loops, len(consumer.kinds)))
-    return _sized(fused, consumer, use) if consumer.partial_loops() <= fused.partial_loops() else None
+    if consumer.partial_loops() != fused.partial_loops():  # lengths would be lost, or hold for what is dense
+        return None
+    return _sized(fused, consumer, use)
 
 
 def _sized(fused: FusedNest, consumer: FusedNest, use: Operand) -> FusedNest | None:

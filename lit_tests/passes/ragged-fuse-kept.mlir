@@ -91,3 +91,22 @@ func.func @extent(%s: tensor<?xf32>, %e: tensor<?x?xf32>, %i: tensor<?xf32>) -> 
   } -> tensor<?xf32>
   return %y : tensor<?xf32>
 }
+
+// The first loop has the elements of tiles alone: what the second one reads beside these is what was there before.
+// CHECK-LABEL: func.func @holes
+// CHECK-COUNT-2: linalg.generic
+func.func @holes(%s: tensor<3x2xi32, #ragged.layout<"dt">>, %i: tensor<3x2xi32>, %n: tensor<3x2xi32>) -> tensor<3x2xi32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<3x2xi32, #ragged.layout<"dt">>) outs(%i : tensor<3x2xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    linalg.yield %p : i32
+  } -> tensor<3x2xi32>
+  %z = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>],
+                       iterator_types = ["parallel", "parallel"]} ins(%y : tensor<3x2xi32>) outs(%n : tensor<3x2xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    %m = arith.muli %p, %p : i32
+    linalg.yield %m : i32
+  } -> tensor<3x2xi32>
+  return %z : tensor<3x2xi32>
+}

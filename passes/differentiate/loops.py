@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, scf, tensor
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import ValueMap
@@ -24,8 +23,8 @@ from ragged_dialect.passes.differentiate.control import (
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import assert_like, converted, zeros_like
-from ragged_dialect.passes.differentiate.views import reassembled
-from ragged_dialect.types import is_ragged, is_tensor
+from ragged_dialect.passes.differentiate.views import reassembled, storage_of
+from ragged_dialect.types import is_tensor
 
 
 class _Loop:
@@ -101,22 +100,18 @@ def _assert_like(inits: Sequence[ir.Value], carried: Sequence[ir.Value]) -> None
         assert_like(init, value, "ragged-differentiate: what scf.for carries")
 
 
-def _dense(x: ir.Value) -> ir.Value:
-    return builders.values(x) if is_ragged(x.type) else x
-
-
 def _sizes(x: ir.Value) -> list[build.Mixed]:
     return shapes.dims(x) if is_tensor(x.type) else []
 
 
 def _store(count: ir.Value, x: ir.Value) -> ir.Value:
-    x = _dense(x)
+    x = storage_of(x)
     element = x.type.element_type if is_tensor(x.type) else x.type
     return shapes.empty([count, *_sizes(x)], element)
 
 
 def _kept(x: ir.Value, store: ir.Value, number: ir.Value) -> ir.Value:
-    x = _dense(x)
+    x = storage_of(x)
     if not is_tensor(x.type):
         return tensor.insert(x, store, [number])
     sizes = _sizes(x)
@@ -126,7 +121,7 @@ def _kept(x: ir.Value, store: ir.Value, number: ir.Value) -> ir.Value:
 def _read(store: ir.Value, number: ir.Value, like: ir.Value) -> ir.Value:
     if not is_tensor(like.type):
         return tensor.extract(store, [number])
-    sizes = _sizes(_dense(like))
+    sizes = _sizes(storage_of(like))
     kept = [False, *(True for _ in sizes)]
     return reassembled(shapes.extract_slice(store, [number, *(0 for _ in sizes)], [1, *sizes], kept), like)
 

@@ -20,7 +20,7 @@ from ragged_dialect.passes.differentiate.tables import View, linearizes, transpo
 from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of, without_gaps
 from ragged_dialect.traits import int_attr
-from ragged_dialect.types import dense_type, is_ragged, shape_of
+from ragged_dialect.types import dense_type, shape_of
 
 
 @linearizes(
@@ -105,7 +105,7 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 
 def _parted(storage: ir.Value, axis: int, like: ir.Value) -> ir.Value:
     """Storage with an axis as two, of which the second has the extent it has in a tensor."""
-    whole = builders.values(like) if is_ragged(like.type) else like
+    whole = storage_of(like)
     shape = shape_of(whole.type).shape
     rank = len(shape)
     joined = (*shape[:axis], product(shape[axis : axis + 2]), *shape[axis + 2 :])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps
+from ragged_dialect.passes.loop_nest import Operand
 from ragged_dialect.passes.matching import shape
 from ragged_dialect.passes.rewriting import Pattern, Rewriter, may_cast
 from ragged_dialect.types import is_tensor, tensor_type
@@ -12,7 +13,8 @@ from ragged_dialect.types import is_tensor, tensor_type
 
 def copy_of_operand(op: ir.Operation, rewriter: Rewriter) -> bool:
     """generic that yields an operand as it is -> the operand, and compact(x) of windows. Upstream's pattern makes a
-    `tensor.cast` between layouts; what a dense operand is copied to has lengths, and stays a loop.
+    `tensor.cast` between layouts; what a dense operand is copied to has lengths, and stays a loop, and so does what is
+    copied where another operand has elements alone.
     """
     operations = list(op.regions[0].blocks[0].operations)
     if len(op.results) != 1 or len(operations) != 1:
@@ -24,6 +26,9 @@ def copy_of_operand(op: ir.Operation, rewriter: Rewriter) -> bool:
         return False
     source, result, identity = op.operands[number], op.results[0], ir.AffineMap.get_identity(maps[-1].n_dims)
     if maps[number] != identity or maps[-1] != identity:
+        return False
+    own = Operand(source, identity).partial_loops()
+    if not all(Operand(x, m).partial_loops() <= own for x, m in zip(op.operands, maps, strict=True)):
         return False
     if may_cast(source.type, result.type):
         return rewriter.replace(op, source)

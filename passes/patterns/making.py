@@ -8,14 +8,16 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import view_of
+from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.matching import producer, shape
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.passes.structure import root_of
 from ragged_dialect.segments import segments
-from ragged_dialect.sources import Source
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.sources import Source, parent_dims
 from ragged_dialect.traits import int_attr, optional_int
-from ragged_dialect.types import is_ragged, is_tensor
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 
 def empty_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
@@ -25,7 +27,7 @@ def empty_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
     likes = [v for v in values if is_tensor(v.type)]
     extents = values[len(likes) :]
     sources = None if "from" not in op.attributes else view_of(op, EmptyOp).sources()
-    new_likes, new_sources = _joined([root_of(v, rewriter) for v in likes], sources)
+    new_likes, new_sources = _joined([root_of(v, rewriter) for v in likes], sources, shape_of(op.results[0].type))
     if new_likes == likes:
         return False
     if new_sources == sources and [v.type for v in new_likes] == [v.type for v in likes]:
@@ -39,21 +41,37 @@ def empty_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
 
 
 def _joined(
-    likes: list[ir.Value], sources: list[Source | None] | None
+    likes: list[ir.Value], sources: list[Source | None] | None, result: RaggedShape
 ) -> tuple[list[ir.Value], list[Source | None] | None]:
+    """The likes that levels come from: equal ones once, where the parents of all levels are clear then."""
     if sources is None:
         return likes, None
-    used: list[ir.Value] = []
-    out: list[Source | None] = []
-    for source in sources:
-        if source is None:
-            out.append(None)
-            continue
-        like = likes[source.like]
-        if like not in used:
-            used.append(like)
-        out.append(Source(used.index(like), source.level))
-    return (used, out) if used else (likes[:1], sources)
+    numbers = list(dict.fromkeys(source.like for source in sources if source is not None))
+    if not numbers:
+        return likes[:1], sources
+    firsts = {k: next(j for j in numbers if likes[j] == likes[k]) for k in numbers}
+    parted = _renumbered(likes, sources, {k: k for k in numbers})
+    joined = _renumbered(likes, sources, firsts)
+    return joined if _parents(*joined, result) == _parents(*parted, result) else parted
+
+
+def _renumbered(
+    likes: list[ir.Value], sources: list[Source | None], like_of: dict[int, int]
+) -> tuple[list[ir.Value], list[Source | None]]:
+    """The likes that stand for others, and the sources with their numbers."""
+    kept = list(dict.fromkeys(like_of.values()))
+    named = [None if s is None else Source(kept.index(like_of[s.like]), s.level) for s in sources]
+    return [likes[k] for k in kept], named
+
+
+def _parents(likes: list[ir.Value], sources: list[Source | None], result: RaggedShape) -> list[dict[int, int]] | None:
+    """The parents of every ragged level of the result; None where a like has levels that are not there."""
+    shapes = [shape_of(like.type) for like in likes]
+    ragged = [dim for dim, letter in enumerate(result.layout.letters) if letter in RAGGED and sources[dim] is not None]
+    try:
+        return [parent_dims(shapes, sources, result, dim) for dim in ragged]
+    except LayoutError:
+        return None
 
 
 def assume_of_assume(op: ir.Operation, rewriter: Rewriter) -> bool:

@@ -32,10 +32,17 @@ def _check_ragged(
     ask: Checker[Q], iteration: Iteration, operands: list[ir.Value], uses: tuple[Use, ...], dense: list[Use]
 ) -> None:
     first, *others = uses
-    seen = {(operands[first.operand], first.dim)}
+
+    def level(use: Use) -> tuple[ir.Value, int, tuple[int | None, ...]]:
+        """The lengths that a use reads: those of a level, in the order of the loops of the levels above it."""
+        access = iteration.accesses[use.operand]
+        above = access.shape.layout.dims(access.shape.layout.locate(use.dim)[0])
+        return operands[use.operand], use.dim, tuple(access.loops[d] for d in above if d < use.dim)
+
+    seen = {level(first)}
     for use in others:
-        if (operands[use.operand], use.dim) not in seen:
-            seen.add((operands[use.operand], use.dim))
+        if level(use) not in seen:
+            seen.add(level(use))
             ask.conform(operands[first.operand], operands[use.operand], _pairs(iteration, first, use))
     shape = iteration.accesses[first.operand].shape
     tile = shape.shape[first.dim]

@@ -274,7 +274,7 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
     def checks(self, ask: Checker[Q]) -> None:
         dim = int_attr(self, "dim")
         ask.valid("range", dim, self.lo, self.hi, bound_of(ask, self.x, dim))
-        if not is_tensor(self.lo.type):
+        if not is_tensor(self.lo.type) and not is_tensor(self.hi.type):
             ask.equal(dim, ask.minus(ask.number(self.hi), ask.number(self.lo)), tensor_shape(self.res).shape[dim])
 
     def divisors(self, known: Divides) -> tuple[int, ...]:

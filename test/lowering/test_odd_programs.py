@@ -1,0 +1,214 @@
+"""Programs that use what is legal and seldom: the reference interpreter, the CPU and the emulator agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.run_pass import transform
+
+import ragged_dialect as rg
+from ragged_dialect.passes.ragged_differentiate import RaggedDifferentiate
+from ragged_dialect.reference import run
+
+I32 = np.int32
+
+# Levels of one axis, of two axes of a like: not the vectors of that.
+OF_TWO_AXES = """
+!x = tensor<?x?x?x?xi32, #ragged.layout<"dr|dr">>
+!y = tensor<?x?x?x?xi32, #ragged.layout<"drdr">>
+#id = affine_map<(a, b, c, d) -> (a, b, c, d)>
+func.func @f(%x: !x) -> !y {
+  %e = ragged.empty %x {from = [[0, 0], [0, 1], [0, 2], [0, 3]]} : (!x) -> !y
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : !x) outs(%e : !y) {
+  ^bb0(%p: i32, %o: i32):
+    linalg.yield %p : i32
+  } -> !y
+  return %y : !y
+}
+"""
+
+# A like twice, each with the parents that it has there.
+WITH_ITSELF = """
+!x = tensor<?x?xi32, #ragged.layout<"dr">>
+!y = tensor<?x?x?x?xi32, #ragged.layout<"drdr">>
+func.func @f(%x: !x) -> !y {
+  %e = ragged.empty %x, %x {from = [[0, 0], [0, 1], [1, 0], [1, 1]]} : (!x, !x) -> !y
+  %y = linalg.generic {
+      indexing_maps = [affine_map<(a, b, c, d) -> (a, b)>, affine_map<(a, b, c, d) -> (c, d)>,
+                       affine_map<(a, b, c, d) -> (a, b, c, d)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x, %x : !x, !x) outs(%e : !y) {
+  ^bb0(%p: i32, %q: i32, %o: i32):
+    %m = arith.muli %p, %q : i32
+    linalg.yield %m : i32
+  } -> !y
+  return %y : !y
+}
+"""
+
+# One value read twice, with its batch loops in both orders: lengths have to be the same so.
+TURNED = """
+!x = tensor<?x?x?xi32, #ragged.layout<"ddr">>
+func.func @f(%x: !x) -> !x {
+  %e = ragged.empty %x {from = [[0, 0], [0, 1], [0, 2]]} : (!x) -> !x
+  %y = linalg.generic {
+      indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (b, a, c)>,
+                       affine_map<(a, b, c) -> (a, b, c)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %x : !x, !x) outs(%e : !x) {
+  ^bb0(%p: i32, %q: i32, %o: i32):
+    %m = arith.addi %p, %q : i32
+    linalg.yield %m : i32
+  } -> !x
+  return %y : !x
+}
+"""
+
+# What a loop over tiles leaves is what was there before it.
+HOLES = """
+!s = tensor<3x2xi32, #ragged.layout<"dt">>
+!d = tensor<3x2xi32>
+#id = affine_map<(a, b) -> (a, b)>
+func.func @f(%x: tensor<5xi32>) -> !d {
+  %s = ragged.split %x {dim = 0, factor = 2} : (tensor<5xi32>) -> !s
+  %n = tensor.empty() : !d
+  %c = arith.constant 7 : i32
+  %i = linalg.fill ins(%c : i32) outs(%n : !d) -> !d
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s : !s) outs(%i : !d) {
+  ^bb0(%p: i32, %o: i32):
+    linalg.yield %p : i32
+  } -> !d
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y : !d) outs(%n : !d) {
+  ^bb0(%p: i32, %o: i32):
+    %m = arith.muli %p, %c : i32
+    linalg.yield %m : i32
+  } -> !d
+  return %z : !d
+}
+"""
+COPIED_BESIDE_TILES = """
+!s = tensor<3x2xi32, #ragged.layout<"dt">>
+!d = tensor<3x2xi32>
+#id = affine_map<(a, b) -> (a, b)>
+func.func @f(%x: tensor<5xi32>, %w: !d, %i: !d) -> !d {
+  %s = ragged.split %x {dim = 0, factor = 2} : (tensor<5xi32>) -> !s
+  %y = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %w : !s, !d) outs(%i : !d) {
+  ^bb0(%p: i32, %q: i32, %o: i32):
+    linalg.yield %q : i32
+  } -> !d
+  return %y : !d
+}
+"""
+
+SCAN_BESIDE_ANOTHER = """
+!x = tensor<?x?x?x?xi32, #ragged.layout<"dr|dr">>
+func.func @f(%x: !x) -> !x {
+  %y = ragged.scan %x {dim = 1, kind = "sum"} : (!x) -> !x
+  return %y : !x
+}
+"""
+
+FROM_ONE_PLACE_TO_OTHERS = """
+!x = tensor<?x?xi32, #ragged.layout<"dr">>
+!y = tensor<?x?xi32, #ragged.layout<"dw">>
+func.func @f(%x: !x, %lo: index, %hi: tensor<?xi64>) -> !y {
+  %y = ragged.slice %x, %lo, %hi {dim = 1} : (!x, index, tensor<?xi64>) -> !y
+  return %y : !y
+}
+"""
+
+NESTS = (np.arange(16, dtype=I32).reshape(2, 8), np.array([0, 2, 2]), np.array([0, 3, 8]))
+PROGRAMS: dict[str, tuple[str, list[Any], list[Any]]] = {
+    "of two axes": (OF_TWO_AXES, [NESTS], [np.arange(16), [0, 2, 2], [0, 3, 8, 11, 16]]),
+    "with itself": (
+        WITH_ITSELF,
+        [(np.arange(1, 7, dtype=I32), np.array([0, 4, 4, 6]))],
+        [np.concatenate([k * np.arange(1, 7) for k in range(1, 7)]), [0, 4, 4, 6], [0, *np.cumsum([4, 0, 2] * 6)]],
+    ),
+    "holes": (HOLES, [np.arange(1, 6, dtype=I32)], [[[7, 14], [21, 28], [35, 49]]]),
+    "copied beside tiles": (
+        COPIED_BESIDE_TILES,
+        [np.arange(1, 6, dtype=I32), np.full((3, 2), 5, I32), np.full((3, 2), 7, I32)],
+        [[[5, 5], [5, 5], [5, 7]]],
+    ),
+    "scan beside another": (
+        SCAN_BESIDE_ANOTHER,
+        [(np.arange(12, dtype=I32).reshape(4, 3), np.array([0, 1, 4]), np.array([0, 3]))],
+        [[[0, 1, 2], [3, 4, 5], [9, 11, 13], [18, 21, 24]], [0, 1, 4], [0, 3]],
+    ),
+    "from one place to others": (
+        FROM_ONE_PLACE_TO_OTHERS,
+        [(np.arange(6, dtype=I32), np.array([0, 4, 6])), 1, np.array([2, 2])],
+        [np.arange(6), [1, 5], [1, 1]],
+    ),
+}
+TARGETS = ("reference", "cpu", "emulator")
+
+
+def flat(result: Any) -> list[np.ndarray]:
+    """The parts of a result, but for extents."""
+    parts = result if isinstance(result, (list, tuple)) else [result]
+    return [np.asarray(part) for one in parts for part in (one if isinstance(one, tuple) else [one]) if np.ndim(part)]
+
+
+def called(source: str, entry: str, given: list[Any], target: str) -> list[np.ndarray]:
+    """What a program gives on one of `TARGETS`."""
+    if target == "reference":
+        return flat(run(source, entry, given))
+    return flat(rg.compile(source, entry, target=target)(*given))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_agree(name: str, target: str) -> None:
+    source, given, wanted = PROGRAMS[name]
+    for own, expected in zip(called(source, "f", given, target), wanted, strict=True):
+        np.testing.assert_array_equal(own, expected)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lengths_of_a_value_and_of_its_transpose(target: str) -> None:
+    values = np.array([1, 2, 3, 4], I32)
+    with pytest.raises(rg.RuntimeCheckError, match="generic: level 2, component 1: expected length 1, got 0"):
+        called(TURNED, "f", [(values, np.array([0, 2, 3, 3, 4]), 2, 2)], target)
+    made = called(TURNED, "f", [(values, np.array([0, 2, 3, 4, 4]), 2, 2)], target)
+    assert made[0].tolist() == [2, 4, 7, 7]
+
+
+IN_A_LOOP = """
+!x = tensor<?x?xf64, #ragged.layout<"dw">>
+func.func @f(%x: !x, %n: index) -> !x {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> (!x) {
+    %z = arith.mulf %y, %x : !x
+    scf.yield %z : !x
+  }
+  return %r : !x
+}
+"""
+MERGED = """
+!x = tensor<?x?x3xf64, #ragged.layout<"dw|d">>
+!y = tensor<?x?xf64, #ragged.layout<"dw">>
+func.func @f(%x: !x) -> !y {
+  %y = ragged.merge %x {dim = 1} : (!x) -> !y
+  %z = arith.mulf %y, %y : !y
+  return %z : !y
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+def test_derivatives_of_windows(target: str) -> None:
+    """What a loop carries, and what is merged, have gaps in storage, and cotangents have none."""
+    power, square = (str(transform(source, RaggedDifferentiate())) for source in (IN_A_LOOP, MERGED))
+    x = (np.array([2.0, 3.0, 9.0, 5.0]), np.array([3, 0]), np.array([1, 2]))
+    ones = (np.ones(3), np.array([0, 1]), np.array([1, 2]))
+    np.testing.assert_allclose(called(power, "f_vjp", [x, 2, ones], target)[0], [75.0, 12.0, 27.0])
+    rows = (np.arange(1.0, 13).reshape(4, 3), np.array([3, 0]), np.array([1, 1]))
+    made = called(square, "f_vjp", [rows, (np.ones(6), np.array([0, 3]), np.array([3, 3]))], target)
+    np.testing.assert_allclose(made[0], [[20.0, 22.0, 24.0], [2.0, 4.0, 6.0]])
