@@ -63,6 +63,7 @@ def test_lists_of_lists() -> None:
     a, b = rg.ragged([[[3, 1, 3], []], [], [[2, 5]]]), rg.ragged([[[3], [4]], [], [[7, 5, 5]]])
     assert rg.contains(a, b).tolist() == [[[True], [False]], [], [[False, True, True]]]
     assert rg.intersection(a, b).tolist() == [[[3], []], [], [[5]]]
+    assert rg.union(a, b).tolist() == [[[1, 3], [4]], [], [[2, 5, 7]]]
     assert rg.difference(a[:, :, 1:], b).tolist() == [[[1], []], [], [[]]]
 
 

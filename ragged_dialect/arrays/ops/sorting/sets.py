@@ -31,7 +31,7 @@ def union(a: Tensor, b: Tensor) -> Tensor:
     >>> rg.union(rg.ragged([[3, 1], [2]]), rg.ragged([[3], []])).tolist()
     [[1, 3], [2]]
     """
-    return unique(concat([a, b], axis=1))
+    return unique(concat([a, b], axis=-1))
 
 
 @operation("intersection")
