@@ -52,8 +52,12 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     _check_alike(found, first, counts)
     leaves = [first[:0] if leaf is None else leaf for leaf in found]
     xp = storage.namespace(first)
-    with enough("ragged"):
-        values = xp.concatenate(leaves)
+    try:
+        with enough("ragged"):
+            values = xp.concatenate(leaves)
+    except TypeError:  # NumPy does not know what bfloat16 and others have in common
+        kinds = " and ".join(dict.fromkeys(str(leaf.dtype) for leaf in leaves))
+        raise ArgumentError(f"ragged: expected arrays of dtypes that NumPy joins, got {kinds} (convert them)") from None
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
     values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
     if any(map(storage.is_recorded, given)):

@@ -131,11 +131,11 @@ def _by_name(
     parameters = _signature(function).parameters
     several = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     given = {**({} if several else dict(zip(parameters, args, strict=False))), **kwargs}
-    return args if several else (), {
-        _OTHER_NAMES.get(name, name): value
-        for name, value in given.items()
-        if not _is_default(parameters.get(name), value)
-    }
+    given = {name: value for name, value in given.items() if not _is_default(parameters.get(name), value)}
+    for name, own in _OTHER_NAMES.items():
+        if name in given and own in given:
+            raise ArgumentError(f"np.{function.__name__}: expected {own} or {name}, got both")
+    return args if several else (), {_OTHER_NAMES.get(name, name): value for name, value in given.items()}
 
 
 def _is_default(parameter: inspect.Parameter | None, value: object) -> bool:

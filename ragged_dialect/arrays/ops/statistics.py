@@ -20,6 +20,7 @@ from ragged_dialect.arrays.tracing.axes import NestedAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, SINGLE, constant, convert
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import ArgumentError
 
 
 def accumulator(dtype: DType) -> DType:
@@ -154,6 +155,8 @@ def var(
     """Variance over dims: squares about the mean over the count less `ddof`, which the array API standard calls
     `correction`; nan where that is not above 0, as NumPy gives for one element less than asked."""
     x = source(x)
+    if correction is not None and ddof:
+        raise ArgumentError(f"{x.trace.op}: expected ddof or correction, got both")
     ddof = ddof if correction is None else correction
     dims, out = dims_of(x, axis), float_dtype(x.dtype)
     found = grouped(x, dims, folds=True)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from support.components import NESTED, STRUCTURES, array, assert_components, dense, nested, split
@@ -175,6 +176,12 @@ def test_tensors_whose_elements_are_elsewhere() -> None:
         rg.from_offsets(negative - 1, [0, 1, 3]).tolist()
         == rg.from_offsets(torch._neg_view(ones[0]), [0, 1, 3]).tolist()
     )
+
+
+def test_arrays_whose_dtypes_have_nothing_in_common() -> None:
+    text = r"^ragged: expected arrays of dtypes that NumPy joins, got bfloat16 and int32 \(convert them\)$"
+    with pytest.raises(rg.ArgumentError, match=text):
+        rg.ragged([np.ones(1, ml_dtypes.bfloat16), np.ones(2, np.int32)])
 
 
 def test_lists_of_tensors() -> None:

@@ -85,6 +85,11 @@ def test_methods(method: str) -> None:
         np.testing.assert_array_equal(
             np.percentile(x, 100 * q, axis=1, method=method), np.quantile(x, q, axis=1, method=method)
         )
+    if method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation"):
+        odd = rg.ragged([[-np.inf], [1.0, np.inf], [-np.inf, -np.inf, 2.0], [np.inf, np.inf]])
+        for q in (0.0, 0.5, 1.0):
+            wanted = [np.quantile(part, q, method=method) for part in odd]
+            np.testing.assert_array_equal(rg.quantile(odd, q, axis=1, method=method), wanted)
     dense = RNG.standard_normal((4, 7))
     dense[:, 2] = np.nan
     made = np.nanquantile(rg.from_lengths(dense.reshape(-1), [7] * 4), QS, axis=1, method=method)
@@ -191,6 +196,8 @@ def test_what_is_no_quantile() -> None:
         rg.jit(lambda x, q: rg.quantile(x, q, axis=1))(x, 0.5)
     with pytest.raises(rg.ArgumentError, match=r"^quantile: expected a method of linear, lower, .*, got 'cubic'$"):
         rg.quantile(x, 0.5, axis=1, method="cubic")
+    with pytest.raises(rg.ArgumentError, match=r"^quantile: expected at least one q, got none$"):
+        rg.quantile(x, [], axis=1)
     with pytest.raises(rg.AxisError, match=r"^median: expected at least one axis, got none$"):
         rg.median(x, axis=())
     with pytest.raises(rg.LayoutError, match=r"^median: expected an innermost ragged dim, or a dense one of its own"):

@@ -120,9 +120,13 @@ def test_var_with_ddof() -> None:
     np.testing.assert_allclose(x.std(1, ddof=1), [c.std(0, ddof=1) for c in components(x)], 1e-5)
     np.testing.assert_array_equal(x.std(1, correction=1), x.std(1, ddof=1))
     np.testing.assert_array_equal(rg.jit(lambda x: x.var(1, correction=2))(x), x.var(1, ddof=2))
+    with pytest.raises(rg.ArgumentError, match=r"^std: expected ddof or correction, got both$"):
+        x.std(1, ddof=1, correction=0)
     if "correction" in inspect.signature(np.nanstd).parameters:  # of NumPy 2
         np.testing.assert_array_equal(np.std(x, axis=1, correction=1), x.std(1, ddof=1))
         np.testing.assert_allclose(np.nanvar(x, axis=1, correction=1), x.var(1, ddof=1), 1e-5)
+        with pytest.raises(rg.ArgumentError, match=r"^np.std: expected ddof or correction, got both$"):
+            np.std(x, axis=1, ddof=1, correction=0)
 
 
 def softmax(part: Any, axis: Any) -> Any:

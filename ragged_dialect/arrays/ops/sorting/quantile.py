@@ -59,6 +59,8 @@ def quantiles(
     several = isinstance(q, Sequence) or (isinstance(q, np.ndarray) and q.ndim == 1)
     given: ArrayLike = q if several else [q.item() if isinstance(q, np.ndarray) and q.ndim == 0 else q]
     qs = [_checked(one) for one in given]
+    if not qs:
+        raise ArgumentError("quantile: expected at least one q, got none")
     if len(qs) <= _AT_ONCE:
         return _quantiles(x, *qs, axis=axis, keepdims=keepdims, method=method, several=several, numbers=numbers)
     parts = [qs[k : k + _AT_ONCE] for k in range(0, len(qs), _AT_ONCE)]
@@ -146,6 +148,9 @@ _PLACES: dict[str, Callable[[Tensor | float, Tensor], Tensor]] = {
 """The place of a quantile among elements in order, from 0 to that of the last one, by NumPy's names; it may be outside
 of these."""
 
+_OF_ONE = frozenset({"lower", "higher", "nearest", "inverted_cdf", "closest_observation"})
+"""Those whose places are of elements: nothing is between two of them, which may be infinite."""
+
 
 @operation("quantile")
 def _quantiles(
@@ -160,7 +165,11 @@ def _quantiles(
         below = UFUNCS["subtract"](upper, UFUNCS["multiply"](apart, UFUNCS["subtract"](1, part)))
         return where(UFUNCS["less"](part, 0.5), above, below)
 
-    made = _interpolated(x, axis, keepdims, qs, _PLACES[method], between, numbers)
+    def only(_: Tensor, lower: Tensor, __: Tensor) -> Tensor:
+        return lower
+
+    value = only if method in _OF_ONE else between
+    made = _interpolated(x, axis, keepdims, qs, _PLACES[method], value, numbers)
     return OPERATIONS["stack"](*made, axis=0) if several else made[0]
 
 
