@@ -51,13 +51,7 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
     _check_alike(found, first, counts)
     leaves = [first[:0] if leaf is None else leaf for leaf in found]
-    xp = storage.namespace(first)
-    try:
-        with enough("ragged"):
-            values = xp.concatenate(leaves)
-    except TypeError:  # NumPy does not know what bfloat16 and others have in common
-        kinds = " and ".join(dict.fromkeys(str(leaf.dtype) for leaf in leaves))
-        raise ArgumentError(f"ragged: expected arrays of dtypes that NumPy joins, got {kinds} (convert them)") from None
+    xp, values = storage.namespace(first), _joined(leaves)
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
     values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
     if any(map(storage.is_recorded, given)):
@@ -65,6 +59,16 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     else:
         made = storage.give(values, _library(items))
     return from_lengths(made, *(xp.asarray(v) for v in lengths))
+
+
+def _joined(arrays: Sequence[Array]) -> Array:
+    """One array of several. ArgumentError for dtypes of which NumPy does not know what they have in common."""
+    try:
+        with enough("ragged"):
+            return storage.namespace(arrays[0]).concatenate(arrays)
+    except TypeError:  # of bfloat16 beside others
+        kinds = " and ".join(dict.fromkeys(str(array.dtype) for array in arrays))
+        raise ArgumentError(f"ragged: expected arrays of dtypes that NumPy joins, got {kinds} (convert them)") from None
 
 
 def _check_alike(found: Sequence[Array | None], first: Array, counts: Sequence[Sequence[int]]) -> None:
@@ -115,8 +119,7 @@ def _plain(items: Sequence[object]) -> tuple[np.ndarray, list[np.ndarray]] | Non
         if {a.shape[1:] for a in arrays if a.ndim} != {arrays[0].shape[1:]} or not all(a.ndim for a in arrays):
             return None
         lengths.append(np.fromiter(map(len, arrays), np.int64, len(arrays)))
-        with enough("ragged"):
-            return np.concatenate(arrays), lengths[1:]
+        return _joined(arrays), lengths[1:]
     if not kinds or len(lengths) < 2 or not kinds <= set(_NUMBERS):
         return None
     if kinds == {float}:  # NumPy looks at every element for its type otherwise, a third of the time
