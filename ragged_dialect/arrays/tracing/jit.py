@@ -133,7 +133,7 @@ class JitFunction(Function):
 
     def _widened(self, name: str, leaf: Leaf) -> Leaf:
         dims = self._dynamic.get(name, ()) if isinstance(self._dynamic, Mapping) else self._dynamic
-        made = simple_leaf(self._name, leaf)
+        made = simple_leaf(self._name, leaf, hint=" (use static, or a dataclass)")
         if not dims or not isinstance(made, (RaggedArray, DenseLeaf)):
             return made
         rank = len(made.spec.shape)

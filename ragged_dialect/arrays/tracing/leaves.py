@@ -144,9 +144,9 @@ def device_of(arguments: Sequence[ArrayLike]) -> str:
     return "cpu"
 
 
-def simple_leaf(name: str, value: ArrayLike, beside: Sequence[ArrayLike] = ()) -> Leaf:
+def simple_leaf(name: str, value: ArrayLike, beside: Sequence[ArrayLike] = (), hint: str = "") -> Leaf:
     """An argument as a leaf of programs, a list on the device of the arrays `beside` it. ArgumentError for what is no
-    array and no number, and for a dtype that programs do not have."""
+    array and no number, with a hint, and for a dtype that programs do not have."""
     try:
         if type(value) is np.ndarray:
             return dense_leaf(value)
@@ -158,4 +158,4 @@ def simple_leaf(name: str, value: ArrayLike, beside: Sequence[ArrayLike] = ()) -
             return dense_leaf(value, where=device_of(beside))
     except ArgumentError as error:
         raise ArgumentError(f"{name}: {error}") from None
-    raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")
+    raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}{hint}")
