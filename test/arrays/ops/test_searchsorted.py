@@ -76,6 +76,7 @@ def test_members() -> None:
     np.testing.assert_array_equal(traced.values, np.isin(np.asarray(x.values), [9, 3, 1]))
 
 
+@pytest.mark.sampled(2)
 def test_interpolation_beside_infinite_numbers() -> None:
     rng, some = np.random.default_rng(0), [0, 1, 2, np.inf, -np.inf, 0.5]
     for _ in range(60):
