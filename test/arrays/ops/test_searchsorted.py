@@ -76,7 +76,6 @@ def test_members() -> None:
     np.testing.assert_array_equal(traced.values, np.isin(np.asarray(x.values), [9, 3, 1]))
 
 
-@pytest.mark.sampled(2)
 def test_interpolation_beside_infinite_numbers() -> None:
     rng, some = np.random.default_rng(0), [0, 1, 2, np.inf, -np.inf, 0.5]
     for _ in range(60):
@@ -105,6 +104,7 @@ def test_members_that_are_near_each_other(test: list[int], dtype: str) -> None:
         assert found.values.tolist() == np.isin(np.asarray(x.values), test).tolist()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bounds", [{}, {"left": -9.0, "right": 9.0}], ids=str)
 @pytest.mark.parametrize("is_jit", [False, True])
 def test_interpolation(bounds: dict[str, float], is_jit: bool) -> None:
