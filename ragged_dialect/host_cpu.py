@@ -45,12 +45,9 @@ def host_has(feature: str) -> bool:
     return f"-{feature}" not in masked_features() and _IN_CPUINFO.get(feature, feature) in _flags()
 
 
-@cache
-def host_name() -> str:
-    """LLVM's name of this machine's processor, as `znver5`."""
-    from llvmlite import binding  # start-up time
-
-    return binding.get_host_cpu_name()
+def host_family() -> tuple[str, str]:
+    """Who made this machine's processor, and its family, as Linux has them; nothing of other machines."""
+    return _entry("vendor_id"), _entry("cpu family")
 
 
 def is_x86() -> bool:
@@ -74,5 +71,11 @@ def _own_features() -> tuple[str, ...]:
 
 @cache
 def _flags() -> frozenset[str]:
+    return frozenset(_entry("flags").split())
+
+
+@cache
+def _entry(name: str) -> str:
+    """What Linux says of the first processor under a name."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
-    return frozenset(next((line for line in lines if line.startswith("flags")), "").split())
+    return next((line for line in lines if line.startswith(name)), "").partition(": ")[2]

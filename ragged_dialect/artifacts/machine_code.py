@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect.errors import CompileError
-from ragged_dialect.host_cpu import code_features, host_name, is_x86
+from ragged_dialect.host_cpu import code_features, is_x86
 from ragged_dialect.lowering.expand_ragged_floats import BFLOAT_ROUNDING
 from ragged_dialect.ptx.llvm22 import to_llvm22
 
@@ -69,7 +69,7 @@ def _machine(binding: Any, cpu: str) -> Any:
     if cpu not in known:
         raise CompileError(f"expected a CPU among {', '.join(known)}, got '{cpu}'")
     if cpu == HOST:
-        name, features = host_name(), ",".join(code_features())
+        name, features = binding.get_host_cpu_name(), ",".join(code_features())
     else:
         name, features = cpu, ""
     return target.create_target_machine(cpu=name, features=features, opt=3, reloc="pic", codemodel="small")

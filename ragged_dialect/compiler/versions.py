@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from ragged_dialect.host_cpu import code_features, host_flags, host_name
+from ragged_dialect.host_cpu import code_features, host_flags
 from ragged_dialect.plugins import digest
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -35,8 +35,10 @@ def _own_version() -> str:
 
 @lru_cache(maxsize=1)
 def _host() -> tuple[str, ...]:
+    from llvmlite import binding  # start-up time
+
     libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
-    return (host_name(), libc or "", *host_flags())
+    return (binding.get_host_cpu_name(), libc or "", *host_flags())
 
 
 def machine() -> tuple[str, ...]:

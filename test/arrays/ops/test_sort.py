@@ -187,6 +187,8 @@ def test_columns_of_rows(longest: int, features: tuple[int, ...]) -> None:
             np.testing.assert_array_equal(indices, expected)
             np.testing.assert_array_equal(first, expected[:3])
             np.testing.assert_array_equal(values, np.sort(part, axis=0))
+    for run in (lambda x: rg.sort(x, axis=1) - x, lambda x: rg.argsort(x, axis=1) * x):
+        assert "assert_conform" not in str(rg.jit(run).lower(x).source)
     stages = rg.jit(lambda x: rg.sort(x, axis=1)).lower(x).stages["ragged"]
     assert "ragged.sort" in str(stages)
     assert "ragged.group_by" not in str(stages)

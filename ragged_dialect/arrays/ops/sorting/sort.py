@@ -104,7 +104,7 @@ def ordered(x: Tensor, dim: int, descending: bool) -> Tensor:
     if have_columns(x, dim) and not has_derivatives:
         columns = partial(by_columns, x, lambda lists: values_by_merges(lists, 1, descending))
         ranks = partial(_by_ranks, x, dim, descending)
-        return _of_rows(x, x.dtype, _PAIRS_OF_VALUES, lambda: taken(x, dim, ranks()), columns)
+        return _of_rows(x, x.dtype, _PAIRS_OF_VALUES, lambda: taken(x, dim, ranks()), columns, None)
     return taken(x, dim, sorting(x, dim, descending))
 
 
@@ -119,22 +119,28 @@ def check_sorted(x: Tensor, dim: int) -> None:
 
 
 def sorting(x: Tensor, dim: int, descending: bool, limit: int | None = None) -> Tensor:
-    """The indices along a dim that sort its elements, int64, or the first few: on a CPU by merges, else by ranks where
-    components are short and by digits where they are not, as among features."""
+    """The indices along a dim that sort its elements, int64, or the first few: on a CPU by merges, of components of
+    rows column by column, else by ranks where components are short and by digits where they are not."""
     check_sorted(x, dim)
     if are_merged(x, dim):
         return by_merges(x, dim, descending, limit)
     if have_columns(x, dim):
         columns = partial(by_columns, x, lambda lists: by_merges(lists, 1, descending, limit))
         ranks = partial(_by_ranks, x, dim, descending)
-        return _of_rows(x, INT64, _PAIRS_OF_INDICES, lambda: first_few(ranks(), dim, limit), columns)
+        return _of_rows(x, INT64, _PAIRS_OF_INDICES, lambda: first_few(ranks(), dim, limit), columns, limit)
     return first_few(_by_ranks_or_digits(x, dim, descending), dim, limit)
 
 
 def _of_rows(
-    x: Tensor, dtype: DType, pairs: int, by_ranks: Callable[[], Tensor], by_columns: Callable[[], Tensor]
+    x: Tensor,
+    dtype: DType,
+    pairs: int,
+    by_ranks: Callable[[], Tensor],
+    by_columns: Callable[[], Tensor],
+    limit: int | None,
 ) -> Tensor:
-    """What components of rows have, in a dtype: by ranks where they are short, else by columns."""
+    """What components of rows have, or the first few of each, in a dtype: by ranks where they are short, else by
+    columns."""
     if prod(extent or 1 for extent in x.static_shape[2:]) < _FEW_COLUMNS:
         return by_columns()
     type_ = ir.RankedTensorType.get([DYNAMIC, *x.storage.type.shape[1:]], element_type(dtype))
@@ -143,13 +149,14 @@ def _of_rows(
         made = make()
         axis = made.axes[0]
         assert isinstance(axis, NestedAxis)
-        return [shapes.cast(made.storage, type_), axis.vectors[0]]
+        return [shapes.cast(made.storage, type_), *([] if limit is None else axis.vectors)]
 
     few = are_few(x, 1, pairs)
     assert isinstance(few, ir.Value)
-    types = [type_, vector_type()]
-    storage, offsets = flow.choose(few, lambda: parts(by_ranks), lambda: parts(by_columns), types)
-    return x.trace.assembled(storage, [NestedAxis("dr", [offsets], [None, None]), *x.axes[1:]], dtype)
+    types = [type_] if limit is None else [type_, vector_type()]
+    storage, *offsets = flow.choose(few, lambda: parts(by_ranks), lambda: parts(by_columns), types)
+    own = NestedAxis("dr", offsets, [None, None]) if offsets else x.axes[0]  # the same one is known to conform
+    return x.trace.assembled(storage, [own, *x.axes[1:]], dtype)
 
 
 def _keys(x: Tensor, descending: bool) -> Tensor:
