@@ -115,23 +115,38 @@ def _zeros(block: ir.Block) -> list[ir.Value]:
         return _good()
 
 
-def _lower_block(
-    state: _State, block: ir.Block, good: list[ir.Value], held: frozenset[Statement] = frozenset()
-) -> None:
-    """Lower the checks of a block whose terminator gets a status in front of its operands. `held`
-    are the checks that hold where the block runs."""
-    operations = [op.operation for op in block.operations]
-    for at, op in enumerate(operations):
-        if not _has_checks(op, state.checked):
-            continue
-        if op.name == "ragged.assert_valid":
-            _lower_run(state, block, _run_of_checks(operations[at:]), good, held)
+def _lower_block(state: _State, block: ir.Block, good: list[ir.Value]) -> None:
+    """Lower the checks of a block whose terminator gets a status in front of its operands.
+
+    What follows a check moves into its guard, whose block is the next one to look at: no recursion, as a
+    function may have more checks than Python has frames."""
+    held: set[Statement] = set()
+    while found := _first_check(state, block):
+        if found[0].name == "ragged.assert_valid":
+            *before, op = found
+            status = _lower_run(state, found, held)
+            for done in before:
+                done.erase()
+            if status is None:
+                op.erase()
+                continue
         else:
+            op = found[0]
             with ir.InsertionPoint(op), op.location:
                 status = _lowered(op)(state, op)
-            _guard(state, block, op, status, held)
-        return
+        block, good = _guard(block, op, status), status
     _finish(block, good)
+
+
+def _first_check(state: _State, block: ir.Block) -> list[ir.Operation]:
+    """The first op of a block that is a check, and the checks of its run, or that has one inside."""
+    operations = [op.operation for op in block.operations]
+    for at, op in enumerate(operations):
+        if op.name == "ragged.assert_valid":
+            return _run_of_checks(operations[at:])
+        if _has_checks(op, state.checked):
+            return [op]
+    return []
 
 
 def _run_of_checks(operations: list[ir.Operation]) -> list[ir.Operation]:
@@ -145,31 +160,15 @@ def _run_of_checks(operations: list[ir.Operation]) -> list[ir.Operation]:
     return found
 
 
-def _lower_run(
-    state: _State,
-    block: ir.Block,
-    checks: list[ir.Operation],
-    good: list[ir.Value],
-    held: frozenset[Statement],
-) -> None:
-    """One guard for all checks of a run: nested guards of tensors take bufferization a time that
-    doubles with every one."""
+def _lower_run(state: _State, checks: list[ir.Operation], held: set[Statement]) -> list[ir.Value] | None:
+    """The status of all checks of a run but those in `held`, which they join; None if that leaves none.
+    One guard for a run: nested guards of tensors take bufferization a time that doubles with every one."""
     status = None
-    known = set(held)
-    for op in checks[:-1]:
-        if statement(op) not in known:
+    for op in checks:
+        if statement(op) not in held:
             status = _lower_check(state, op, status)
-            known.add(statement(op))
-        op.erase()
-    last = checks[-1]
-    if statement(last) not in known:
-        status = _lower_check(state, last, status)
-        known.add(statement(last))
-    if status is not None:
-        _guard(state, block, last, status, frozenset(known))
-        return
-    last.erase()
-    _lower_block(state, block, good, held)
+            held.add(statement(op))
+    return status
 
 
 def _lower_check(state: _State, op: ir.Operation, before: list[ir.Value] | None) -> list[ir.Value]:
@@ -308,16 +307,10 @@ def _lowered(op: ir.Operation) -> Callable[[_State, ir.Operation], list[ir.Value
     return _LOWERED[op.name]
 
 
-def _guard(
-    state: _State,
-    block: ir.Block,
-    op: ir.Operation,
-    status: list[ir.Value],
-    held: frozenset[Statement],
-) -> None:
-    """Everything after `op` moves into an scf.if that runs when the status is good; `op` is erased. The branch yields
-    only what is made in it: the analysis of one-shot-bufferize takes twice the time for every branch that what is made
-    before goes through (a gradient with 47 checks: 25 s, 0.03 s without)."""
+def _guard(block: ir.Block, op: ir.Operation, status: list[ir.Value]) -> ir.Block:
+    """Everything after `op` moves into an scf.if that runs when the status is good; `op` is erased. Returns that
+    branch. It yields only what is made in it: the analysis of one-shot-bufferize takes twice the time for every
+    branch that what is made before goes through (a gradient with 47 checks: 25 s, 0.03 s without)."""
     operations = list(block.operations)
     at = next(k for k, o in enumerate(operations) if o.operation == op)
     rest = operations[at + 1 :]
@@ -340,7 +333,7 @@ def _guard(
         ir.Operation.create(end.name, operands=results, attributes=clone.copy_attributes(end))
     end.erase()
     op.erase()
-    _lower_block(state, guard.then_block, status, held)
+    return guard.then_block
 
 
 def _nothing(type_: ir.Type, failure: ir.Value) -> ir.Value:

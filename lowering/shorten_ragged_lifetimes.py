@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import in_block
+from ragged_dialect.ir.match import enclosing, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
 from ragged_dialect.passes.base import RaggedPass
@@ -51,8 +50,8 @@ class ShortenRaggedLifetimes(RaggedPass):
         for alloc in find_ops(op, "memref.alloc"):
             users, frees = _users(alloc.results[0])
             if users and len(frees) == 1 and frees[0].block == alloc.block:
-                _allocate_late(alloc, frees[0], users)
-                _free_early(frees[0], users)
+                paths = [_path(user, alloc.block) for user in users]
+                _free_early(frees[0], paths, _allocate_late(alloc, frees[0], paths))
 
 
 def _users(buffer: ir.Value) -> tuple[list[ir.Operation], list[ir.Operation]]:
@@ -74,44 +73,59 @@ def _users(buffer: ir.Value) -> tuple[list[ir.Operation], list[ir.Operation]]:
     return users, frees
 
 
-def _ends(users: Iterable[ir.Operation], block: ir.Block) -> tuple[ir.Operation, ir.Operation] | None:
-    """The first and the last op of a block that some ops are, or are in; None where all are outside."""
-    found = [top for op in users if (top := in_block(op, block)) is not None]
-    if not found:
-        return None
-    first = last = found[0]
-    for op in found:
-        first = op if op.is_before_in_block(first) else first
-        last = op if last.is_before_in_block(op) else last
+def _path(op: ir.Operation, block: ir.Block) -> list[ir.Operation]:
+    """The op of a block that an op is in, the one below it, and so on down to the op itself."""
+    path = [op]
+    while path[-1].block != block:
+        path.append(enclosing(path[-1]))
+    return path[::-1]
+
+
+def _ends(paths: list[list[ir.Operation]], depth: int) -> tuple[ir.Operation, ir.Operation]:
+    """The first and the last op of a block that paths go through at a depth."""
+    first = last = paths[0][depth]
+    for path in paths:
+        first = path[depth] if path[depth].is_before_in_block(first) else first
+        last = path[depth] if last.is_before_in_block(path[depth]) else last
     return first, last
 
 
-def _allocate_late(alloc: ir.Operation, free: ir.Operation, users: list[ir.Operation]) -> None:
-    """Move an allocation before its first use, and with its deallocation into the one branch that has all uses."""
-    ends = _ends(users, alloc.block)
-    assert ends is not None
-    first, last = ends
-    if first == last and first.name == "scf.if":
-        for region in first.regions:
-            if len(region.blocks) and all(in_block(op, region.blocks[0]) for op in users):
-                operations = region.blocks[0].operations
-                alloc.move_before(operations[0].operation)
-                free.move_before(operations[len(operations) - 1].operation)
-                _allocate_late(alloc, free, users)
-                return
-    alloc.move_before(first)
+def _into(paths: list[list[ir.Operation]], depth: int, block: ir.Block) -> list[list[ir.Operation]]:
+    """The paths that go into a block at a depth."""
+    return [path for path in paths if len(path) > depth and path[depth].block == block]
 
 
-def _free_early(free: ir.Operation, users: list[ir.Operation]) -> None:
+def _allocate_late(alloc: ir.Operation, free: ir.Operation, paths: list[list[ir.Operation]]) -> int:
+    """Move an allocation before its first use, and with its deallocation into the one branch that has all uses. Returns
+    the depth of that branch."""
+    depth = 0
+    while True:
+        first, last = _ends(paths, depth)
+        inside = [
+            region.blocks[0]
+            for region in (first.regions if first == last and first.name == "scf.if" else ())
+            if len(region.blocks) and len(_into(paths, depth + 1, region.blocks[0])) == len(paths)
+        ]
+        if not inside:
+            alloc.move_before(first)
+            return depth
+        depth += 1
+        free.move_before(terminator(inside[0]))
+
+
+def _free_early(free: ir.Operation, paths: list[list[ir.Operation]], depth: int) -> None:
     """Move a deallocation behind the last use in its block, or into both branches there."""
-    ends = _ends(users, free.block)
-    if ends is None:
-        return
-    last = ends[1]
-    if last.name != "scf.if" or not all(len(region.blocks) for region in last.regions):
-        free.move_after(last)
-        return
-    for region in last.regions:
-        with ir.InsertionPoint.at_block_begin(region.blocks[0]):
-            _free_early(free.clone().operation, users)
-    free.erase()
+    waiting = [(free, paths, depth)]
+    while waiting:
+        free, paths, depth = waiting.pop()
+        if not paths:
+            continue
+        last = _ends(paths, depth)[1]
+        if last.name != "scf.if" or not all(len(region.blocks) for region in last.regions):
+            free.move_after(last)
+            continue
+        for region in last.regions:
+            block = region.blocks[0]
+            with ir.InsertionPoint.at_block_begin(block):
+                waiting.append((free.clone().operation, _into(paths, depth + 1, block), depth + 1))
+        free.erase()

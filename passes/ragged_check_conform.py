@@ -126,11 +126,13 @@ class _Prover:
         operands = list(op.operands)
         if self.facts.holds(kind, operands, factor):
             return True
-        keys = [self.facts.operand(v) for v in operands]
+        keys = [self.facts.find(self.facts.operand(v)) for v in operands]
         if self._repeats((kind, factor, *keys)):
             return True
         if kind == "equal":
             self.facts.learn(keys[1], keys[0])
+        if kind in ("offsets", "lengths"):
+            self.facts.learn(keys[1], self.facts.total(kind, operands[0]))
         return False
 
     def _repeats(self, key: tuple[Hashable, ...]) -> bool:

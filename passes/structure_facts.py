@@ -4,10 +4,11 @@ establish on the way."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.passes.structure_keys import Key, Keys, LevelKey
+from ragged_dialect.passes.structure_keys import Key, Keys, LevelKey, Stored
 
 
 class Facts(Keys):
@@ -28,19 +29,21 @@ class Facts(Keys):
         self._equal.pop()
 
     def find(self, key: Key) -> Key:
-        """The representative of a key under the equalities in force."""
+        """The representative of a key, and of the keys that it names, under the equalities in force."""
         while True:
-            for scope in self._equal:
-                if key in scope:
-                    key = scope[key]
-                    break
-            else:
-                return key
+            known = next((scope[key] for scope in self._equal if key in scope), None)
+            if known is None:
+                return key if not isinstance(key, tuple) else self._of_parts(key)
+            key = known
+
+    def _of_parts(self, key: tuple[Key, ...]) -> Key:
+        found = tuple(self.find(part) if isinstance(part, tuple) else part for part in key)
+        return key if found == key else self.find(Stored(*found) if isinstance(key, Stored) else found)
 
     def learn(self, a: Key, b: Key) -> None:
         """Two keys are equal from here to the end of the scope."""
         a, b = self.find(a), self.find(b)
-        if isinstance(b, int):
+        if isinstance(b, int) or _names(a, b):
             a, b = b, a
         if a != b and not isinstance(b, int):
             self._equal[-1][b] = a
@@ -85,7 +88,7 @@ class Facts(Keys):
 
     def holds(self, kind: str, operands: Sequence[Mixed], factor: int | None) -> bool:
         """Whether a check on scalars (integers or values) or lengths holds whatever the data."""
-        keys = [self.operand(v) for v in operands]
+        keys = [self.find(self.operand(v)) for v in operands]
         numbers = [k for k in keys if isinstance(k, int)]
         if kind == "equal":
             return keys[0] == keys[1]
@@ -105,10 +108,15 @@ class Facts(Keys):
         loop = index.owner.owner.operation
         if loop.name != "scf.for":
             return False
-        low, high, step = (self.operand(v) for v in list(loop.operands)[:3])
+        low, high, step = (self.find(self.operand(v)) for v in list(loop.operands)[:3])
         if not (isinstance(low, int) and low >= 0 and isinstance(step, int) and step > 0):
             return False
         return high == bound or (isinstance(high, int) and isinstance(bound, int) and high <= bound)
+
+
+def _names(key: Key, part: Key) -> bool:
+    """Whether a key is another one, or has it inside, as that of the sum of lengths has the key of a level."""
+    return key == part or (isinstance(key, tuple) and any(_names(one, part) for one in cast("tuple[Key, ...]", key)))
 
 
 def _is_size(key: Key) -> bool:

@@ -61,21 +61,17 @@ def computed_from(op: ir.Operation, number: int) -> ir.Value | None:
 
 
 class Keys:
-    """Keys of the values of a function, memoised."""
+    """Keys of the values of a function, memoised: they depend on how values are made, and on no check."""
 
     def __init__(self) -> None:
         self._dims: dict[tuple[ir.Value, int], Key] = {}
         self._made_of: dict[Key, Key] = {}
 
-    def find(self, key: Key) -> Key:
-        """The key that stands for this one and all that are known to equal it."""
-        return key
-
     def operand(self, value: Mixed) -> Key:
         """The key of an operand of a check: a number, a scalar, a vector."""
         if isinstance(value, int):
             return value
-        return self.find(self.vector(value) if is_tensor(value.type) else self.scalar(value))
+        return self.vector(value) if is_tensor(value.type) else self.scalar(value)
 
     def scalar(self, value: ir.Value) -> Key:
         """The key of a scalar; an integer when it is constant."""
@@ -90,7 +86,7 @@ class Keys:
             return self.scalar(op.operands[0])
         if op.name == "tensor.dim":
             dim = constant_int(op.operands[1])
-            return value if dim is None else self.find(self.dim(op.operands[0], dim))
+            return value if dim is None else self.dim(op.operands[0], dim)
         if op.name == "ragged.max_length":
             return ("max", self._lengths(op.operands[0], int_attr(op, "level")))
         if op.name == "ragged.total":
@@ -120,7 +116,7 @@ class Keys:
         first = layout.dims(axis)[0]
         flat = tuple(d for group in found.parents for d in group)
         if flat == tuple(range(first, first + at)):
-            return Stored("lengths", self.find(found.key), None)
+            return Stored("lengths", found.key, None)
         return Stored("lengths", x, level)
 
     def _level_of(self, kind: str, vector: ir.Value) -> Key:
@@ -149,6 +145,10 @@ class Keys:
                 break
             x = maker.operands[0]
         return Stored(op.name, x, level)
+
+    def total(self, kind: str, vector: ir.Value) -> Key:
+        """The key of the sum of the lengths that a vector, offsets or lengths, makes."""
+        return ("total", Stored("lengths", self._level_of(kind, vector), None))
 
     # Keys of dims ------------------------------------------------------------------------------
 
@@ -251,7 +251,8 @@ class Keys:
             shift = source - dim
             return LevelKey(found.key, tuple(tuple(d - shift if d >= at else d for d in g) for g in found.parents))
         if shape.layout.letter(dim) == "d":
-            return None
+            merged = op.name == "ragged.merge" and dim == at and before.layout.letter(at + 1) in RAGGED
+            return ("total", self._lengths(x, at + 1)) if merged else None
         return own_level(self._function(op, dim), shape, dim)
 
     def _of_partition(self, op: ir.Operation, shape: RaggedShape, dim: int, at: int) -> Key:

@@ -162,3 +162,14 @@ func.func @empty_16(%x: tensor<3x?x8xf32, #ragged.layout<"dr|d">>) {
   %0 = ragged.empty %x : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>) -> tensor<3x?x?xf32, #ragged.layout<"dr|d">>
   return
 }
+
+// -----
+
+// The lengths of dim 2 depend on dim 1 in the second like, and on dim 0 in the first, which has dim 3 below it.
+func.func @empty_17(%x: tensor<?x?x?x1xi32, #ragged.layout<"drr|d">>, %y: tensor<?x?x?x1xi32, #ragged.layout<"drr|d">>) {
+  // expected-error@+1 {{'ragged.empty' op expected dim 2, which is level 1 of like 1, below dims [0] as level 1 of like 0 is, got it below [1]}}
+  %0 = ragged.empty %x, %y {from = [[0, 0], [1, 0], [1, 1], [0, 2]]}
+      : (tensor<?x?x?x1xi32, #ragged.layout<"drr|d">>, tensor<?x?x?x1xi32, #ragged.layout<"drr|d">>)
+      -> tensor<?x?x?x?xi32, #ragged.layout<"ddrr">>
+  return
+}

@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --ragged-check-conform=report=true | FileCheck %s
 
-// CHECK: module attributes {ragged.checks_dropped = 14 : i64, ragged.checks_kept = 9 : i64}
+// CHECK: module attributes {ragged.checks_dropped = 16 : i64, ragged.checks_kept = 12 : i64}
 
 // One vector made both levels.
 // CHECK-LABEL: func.func @same_vector
@@ -114,6 +114,45 @@ func.func @extents(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %n: index, %m: ind
   ragged.assert_valid %c2, %c3 {kind = "equal", op = "tensor.cast", level = 1} : (index, index) -> ()
   ragged.assert_valid %n, %m {kind = "equal", op = "tensor.cast", level = 2} : (index, index) -> ()
   ragged.assert_valid %m, %n {kind = "equal", op = "tensor.cast", level = 3} : (index, index) -> ()
+  return
+}
+
+// What is cut into components and merged again has the extent that it had: so have all that are cut at the same places.
+// CHECK-LABEL: func.func @merged
+// CHECK: ragged.assert_valid
+// CHECK-NOT: ragged.assert_valid
+// CHECK: return
+func.func @merged(%x: tensor<?xf32>, %o: tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  ragged.assert_valid %o, %n {kind = "offsets", op = "ragged.partition", level = 1} : (tensor<?xi64>, index) -> ()
+  %p = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  %e = math.exp %p : tensor<?x?xf32, #ragged.layout<"dr">>
+  %y = ragged.merge %e {dim = 0} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?xf32>
+  %m = tensor.dim %y, %c0 : tensor<?xf32>
+  ragged.assert_valid %o, %m {kind = "offsets", op = "ragged.partition", level = 1} : (tensor<?xi64>, index) -> ()
+  %q = ragged.partition %y, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %q : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+
+// What a check says holds to the end of its block, and not behind it.
+// CHECK-LABEL: func.func @scopes
+// CHECK: scf.if
+// CHECK-NEXT: op = "inside"
+// CHECK-NEXT: }
+// CHECK-NEXT: op = "behind"
+func.func @scopes(%y: tensor<?x?xf32, #ragged.layout<"dr">>, %z: tensor<?x?xf32, #ragged.layout<"dr">>,
+                  %a: tensor<?xf32>, %c: i1) {
+  %o = ragged.offsets %y {level = 1} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?xi64>
+  %p = ragged.partition %a, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  scf.if %c {
+    ragged.assert_conform %z, %y {lhs = array<i64: 0, 1>, rhs = array<i64: 0, 1>, op = "inside"}
+        : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xf32, #ragged.layout<"dr">>) -> ()
+    ragged.assert_conform %p, %z {lhs = array<i64: 0, 1>, rhs = array<i64: 0, 1>, op = "inside too"}
+        : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xf32, #ragged.layout<"dr">>) -> ()
+  }
+  ragged.assert_conform %p, %z {lhs = array<i64: 0, 1>, rhs = array<i64: 0, 1>, op = "behind"}
+      : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xf32, #ragged.layout<"dr">>) -> ()
   return
 }
 

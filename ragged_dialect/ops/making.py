@@ -1,6 +1,7 @@
 """Ops that make ragged tensors, and ops that convert to and from padded ones."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Extent, Q
@@ -37,6 +38,9 @@ from ragged_dialect.traits import (
     tensor_shape,
 )
 from ragged_dialect.types import compatible, is_tensor, shape_of, tensor_type
+
+
+_Conform: TypeAlias = "tuple[int, ir.Value, ir.Value, list[tuple[int, int]]]"
 
 
 class EmptyOp(MixedOp, name="empty", traits=[Pure]):
@@ -96,6 +100,7 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
         count = sum(s is None and e is None for s, e in zip(sources, result.shape, strict=True))
         if count != len(self.extents):
             raise LayoutError(f"expected {count} extents for the dynamic dense dims, got {len(self.extents)}")
+        list(self._foreign_parents())
 
     def checks(self, ask: Checker[Q]) -> None:
         likes, sources, result = self.likes, self.sources(), tensor_shape(self.res)
@@ -108,7 +113,12 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
                 ask.valid("at_least", dim, sizes[-1], factor=0)
             elif static is not None and tensor_shape(likes[source.like]).layout.letter(source.level) == "d":
                 ask.equal(dim, ask.extent(likes[source.like], source.level), static)
-        self._check_batches(ask, sources, result)
+        for dim, a, b, pairs in self._foreign_parents():
+            if result.layout.letter(dim) in RAGGED:
+                ask.conform(a, b, pairs)
+            else:
+                ((expected, own),) = pairs
+                ask.equal(dim, ask.extent(b, own), ask.extent(a, expected))
         axes = (axis for axis, letters in enumerate(result.layout.axes) if letters != "d")
         totals = [ask.sum(likes[s.like], s.level) for axis in axes if (s := _innermost(sources, result, axis))]
         if self.extents:
@@ -117,25 +127,36 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
     def divisors(self, known: Divides) -> tuple[int, ...]:
         return tuple(1 if s is None else known.of(self.likes[s.like])[s.level] for s in self.sources())
 
-    def _check_batches(self, ask: Checker[Q], sources: list[Source | None], result: RaggedShape) -> None:
-        """A parent that comes from another like has the extent, or the lengths, of the level's own parent."""
-        shapes = [tensor_shape(like) for like in self.likes]
+    def _foreign_parents(self) -> Iterator[_Conform]:
+        """The dims that come from another like than a level below them, with that like, the level's own like, and the
+        dims of theirs that have to conform: two tensors and pairs in the order of `ragged.assert_conform`."""
+        sources, result = self.sources(), tensor_shape(self.res)
+        likes = self.likes
+        shapes = [tensor_shape(like) for like in likes]
         for dim, source in enumerate(sources):
             if source is None or result.layout.letter(dim) not in RAGGED:
                 continue
             own = parent_dims(shapes, sources, result, dim)
-            levels = {at: level for level, at in own.items()}
             for level, at in own.items():
                 other = sources[at]
                 if other is None or other == Source(source.like, level):
                     continue
-                if result.layout.letter(at) in RAGGED:
-                    above = parent_dims(shapes, sources, result, at)
-                    pairs = [*((k, levels.get(d, -1)) for k, d in above.items()), (other.level, level)]
-                    ask.conform(self.likes[other.like], self.likes[source.like], pairs)
+                if result.layout.letter(at) not in RAGGED:
+                    yield at, likes[other.like], likes[source.like], [(other.level, level)]
+                    continue
+                above = {d: k for k, d in parent_dims(shapes, sources, result, at).items()}
+                below = {d: k for k, d in own.items() if k < level}
+                pairs = [(k, below.get(d, -1)) for d, k in above.items()]
+                if below.keys() <= above.keys():
+                    yield at, likes[other.like], likes[source.like], [*pairs, (other.level, level)]
+                elif above.keys() <= below.keys():
+                    swapped = [(k, above.get(d, -1)) for d, k in below.items()]
+                    yield at, likes[source.like], likes[other.like], [*swapped, (level, other.level)]
                 else:
-                    expected = ask.extent(self.likes[other.like], other.level)
-                    ask.equal(at, ask.extent(self.likes[source.like], level), expected)
+                    raise LayoutError(
+                        f"expected dim {at}, which is level {other.level} of like {other.like}, below dims "
+                        f"{sorted(below)} as level {level} of like {source.like} is, got it below {sorted(above)}"
+                    )
 
 
 def _innermost(sources: list[Source | None], result: RaggedShape, axis: int) -> Source | None:

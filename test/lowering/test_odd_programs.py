@@ -48,6 +48,19 @@ func.func @f(%x: !x) -> !y {
 }
 """
 
+# A level whose own parents are more than those of the one in the place of its last parent: that one is long enough
+# for all of them.
+BELOW_ANOTHER = """
+!x = tensor<?x?x?x?xi32, #ragged.layout<"drrr">>
+!b = tensor<?x?xi32, #ragged.layout<"dr">>
+func.func @f(%x: !x, %b: !b) -> !x {
+  %e = ragged.empty %x, %b {from = [[0, 0], [0, 1], [1, 1], [0, 3]]} : (!x, !b) -> !x
+  %c = arith.constant 7 : i32
+  %y = linalg.fill ins(%c : i32) outs(%e : !x) -> !x
+  return %y : !x
+}
+"""
+
 # One value read twice, with its batch loops in both orders: lengths have to be the same so.
 TURNED = """
 !x = tensor<?x?x?xi32, #ragged.layout<"ddr">>
@@ -200,6 +213,16 @@ func.func @f(%x: !x) -> !y {
   return %z : !y
 }
 """
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lengths_of_a_parent_of_another_like(target: str) -> None:
+    x = (np.arange(5, dtype=I32), np.array([0, 1, 3]), np.array([0, 1, 3, 5]), np.array([0, 1, 3, 3, 4, 5]))
+    lengths = np.arange(3, dtype=I32), np.array([0, 1, 3])
+    assert called(BELOW_ANOTHER, "f", [x, lengths], target)[0].tolist() == [7] * 5
+    other = np.arange(3, dtype=I32), np.array([0, 2, 3])
+    with pytest.raises(rg.RuntimeCheckError, match="ragged.empty: level 2, component 0: expected length 1, got 2"):
+        called(BELOW_ANOTHER, "f", [x, other], target)
 
 
 @pytest.mark.parametrize("target", ["reference", "cpu"])
