@@ -44,6 +44,8 @@ from ragged_dialect.arrays.index.windows import windows as windows
 from ragged_dialect.arrays.ops.along import local_index as local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as take_along_axis
 from ragged_dialect.arrays.ops.attention import attention as attention
+from ragged_dialect.arrays.ops.control import fori_loop as fori_loop
+from ragged_dialect.arrays.ops.control import while_loop as while_loop
 from ragged_dialect.arrays.ops.elementwise import astype as astype
 from ragged_dialect.arrays.ops.elementwise import clip as clip
 from ragged_dialect.arrays.ops.elementwise import erf as erf

@@ -33,7 +33,8 @@ def reads(op: ir.Operation) -> list[ir.Value]:
 def _rule(table: Rules, op: ir.Operation) -> Rule:
     rule = table.find(op)
     if rule is None:
-        raise PassFailure(op, f"ragged-differentiate: expected ops with a derivative, got '{op.name}'")
+        hint = " (scf.for, and rg.fori_loop, have one)" if op.name == "scf.while" else ""
+        raise PassFailure(op, f"ragged-differentiate: expected ops with a derivative, got '{op.name}'{hint}")
     return rule
 
 

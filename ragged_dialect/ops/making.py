@@ -39,7 +39,6 @@ from ragged_dialect.traits import (
 )
 from ragged_dialect.types import compatible, is_tensor, shape_of, tensor_type
 
-
 _Conform: TypeAlias = "tuple[int, ir.Value, ir.Value, list[tuple[int, int]]]"
 
 

@@ -221,7 +221,7 @@ def test_lengths_of_a_parent_of_another_like(target: str) -> None:
     lengths = np.arange(3, dtype=I32), np.array([0, 1, 3])
     assert called(BELOW_ANOTHER, "f", [x, lengths], target)[0].tolist() == [7] * 5
     other = np.arange(3, dtype=I32), np.array([0, 2, 3])
-    with pytest.raises(rg.RuntimeCheckError, match="ragged.empty: level 2, component 0: expected length 1, got 2"):
+    with pytest.raises(rg.RuntimeCheckError, match=r"ragged\.empty: level 2, component 0: expected length 1, got 2"):
         called(BELOW_ANOTHER, "f", [x, other], target)
 
 

@@ -106,30 +106,32 @@ def exact(value: object) -> Hashable:
 _PLAIN = frozenset({int, str, bool, type(None)})
 
 
-def flatten(value: object) -> tuple[list[Any], Tree]:
-    """Leaves in order, and the tree, which is None for a leaf alone."""
+def flatten(value: object, *, computed: bool = False) -> tuple[list[Any], Tree]:
+    """Leaves in order, and the tree, which is None for a leaf alone. Of what is `computed` booleans are leaves, as other
+    numbers are; of arguments they are not."""
     leaves: list[Leaf] = []
-    return leaves, _flatten(value, leaves)
+    return leaves, _flatten(value, leaves, _TEXTS if computed else _STATIC)
 
 
-def _flatten(value: object, leaves: list[Leaf], depth: int = 0) -> Tree:
+def _flatten(value: object, leaves: list[Leaf], static: tuple[type[object], ...], depth: int = 0) -> Tree:
     if depth > _DEEPEST:
         raise ArgumentError(f"expected containers at most {_DEEPEST} deep, got deeper ones")
     if is_dataclass(value) and not isinstance(value, (type, Static)):
-        return _fields(value, leaves, depth + 1)
+        return _fields(value, leaves, static, depth + 1)
     if is_dict(value):
-        return Node(dict, tuple(map(Static.of, value)), tuple(_flatten(v, leaves, depth + 1) for v in value.values()))
+        children = tuple(_flatten(v, leaves, static, depth + 1) for v in value.values())
+        return Node(dict, tuple(map(Static.of, value)), children)
     if is_list(value):
-        return Node(type(value), (), tuple(_flatten(v, leaves, depth + 1) for v in value))
+        return Node(type(value), (), tuple(_flatten(v, leaves, static, depth + 1) for v in value))
     if isinstance(value, Static):
         return value
-    if value is None or isinstance(value, _STATIC):
+    if value is None or isinstance(value, static):
         return Static.of(value)
     leaves.append(value)
     return None
 
 
-def _fields(value: Leaf, leaves: list[Leaf], depth: int) -> Node:
+def _fields(value: Leaf, leaves: list[Leaf], static: tuple[type[object], ...], depth: int) -> Node:
     """A dataclass: its fields, as they are now. Those with `static` in their metadata are no leaves."""
     kind: type[object] = value.__class__
     if isinstance(value, (dict, list, tuple)):
@@ -140,7 +142,7 @@ def _fields(value: Leaf, leaves: list[Leaf], depth: int) -> Node:
     def child(f: Field[Leaf]) -> Tree:
         part = getattr(value, f.name)
         if not f.metadata.get("static"):
-            return _flatten(part, leaves, depth)
+            return _flatten(part, leaves, static, depth)
         try:
             return Static.of(part)
         except (TypeError, ValueError):
@@ -172,7 +174,7 @@ def flatten_arguments(value: object, place: str) -> tuple[list[Any], Tree]:
     """As `flatten`, for arguments: booleans, dtypes and types are static. ArgumentError, with the place,
     for what is no array, number or container."""
     leaves: list[Leaf] = []
-    tree = _flatten(value, leaves)
+    tree = _flatten(value, leaves, _STATIC)
     for k, leaf in enumerate(leaves):
         if isinstance(leaf, _SETS) or callable(leaf):
             text = f"expected arrays, numbers or text, got {type(leaf).__name__} (use static, or a dataclass)"
@@ -181,7 +183,8 @@ def flatten_arguments(value: object, place: str) -> tuple[list[Any], Tree]:
 
 
 _SETS: tuple[type[object], ...] = (set, frozenset)
-_STATIC: tuple[type[object], ...] = (str, bool, np.dtype, type)
+_TEXTS: tuple[type[object], ...] = (str, np.dtype, type)
+_STATIC: tuple[type[object], ...] = (*_TEXTS, bool)
 
 
 def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:

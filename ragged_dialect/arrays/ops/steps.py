@@ -6,7 +6,7 @@ of anything else is computed once, before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import prod
 
@@ -21,13 +21,13 @@ from ragged_dialect.arrays.tracing.elements import BOOL, INT64
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.tracing.regions import Region
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, element_type, traced
 from ragged_dialect.arrays.tracing.wrap import contiguous
-from ragged_dialect.errors import ArgumentError, LayoutError, TraceError, kind_of
+from ragged_dialect.errors import ArgumentError, LayoutError, kind_of
 from ragged_dialect.ir import build, shapes, vectors
-from ragged_dialect.ir.match import definer, terminator
-from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.ir.match import terminator
 from ragged_dialect.narrowing import is_tuple
 from ragged_dialect.ops.steps import row_type
 from ragged_dialect.passes.base import PassFailure
@@ -103,10 +103,9 @@ class _Steps:
         for x in self._elements[1:]:
             assert isinstance(x.axes[0], NestedAxis)
             trace.conform(self._axis, x.axes[0])
-        states, self._state_tree = flatten(init)
+        states, self._state_tree = flatten(init, computed=True)
         self._states = [self._state(as_tensor(trace, x), first) for x in states]
-        self._block = ir.InsertionPoint.current.block
-        self._before = len(list(self._block.operations))
+        self._region = Region(trace, "rows")
         self._given = [self._rows(x) for x in (*self._elements, *self._states)]
 
     def _element(self, x: Tensor) -> Tensor:
@@ -129,30 +128,23 @@ class _Steps:
 
     def _rows(self, x: Tensor) -> Tensor:
         """What stands for rows of elements or of a state."""
-        made = ir.Operation.create(
-            "builtin.unrealized_conversion_cast", results=[row_type(x.value.type)], operands=[x.value]
-        )
-        return Tensor(self._trace, made.result, x.dtype, (PlainAxis(None), *x.axes[1:]))
+        made = self._region.stand_in(x.value, row_type(x.value.type))
+        return Tensor(self._trace, made, x.dtype, (PlainAxis(None), *x.axes[1:]))
 
     def made(self, function: Step, reverse: bool) -> tuple[ArrayLike, ArrayLike]:
         """The carry in the end, and the results."""
         after, rows, tree = self._called(function)
-        trace, ops, names = self._trace, self._reached(), dict[ir.Value, str]()
+        trace, region, names = self._trace, self._region, dict[ir.Value, str]()
+        region.close()
 
         def body(elements: list[ir.Value], states: list[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
-            here = ir.InsertionPoint.current.block
-            of = dict(zip((x.value for x in self._given), (*elements, *states), strict=True))
-            for stand_in, row in of.items():
-                stand_in.replace_all_uses_with(row)
-            for op in ops:
-                here.append(op)
-            made = {name: of.get(x.value, x.value) for name, x in (*after.items(), *rows.items())}
-            names.update((x, name) for name, x in made.items())
-            return [made[name] for name in after], [made[name] for name in rows]
+            made = region.filled((*elements, *states), [x.value for x in (*after.values(), *rows.values())])
+            names.update(zip(made, (*after, *rows), strict=True))
+            return made[: len(after)], made[len(after) :]
 
         found = self._steps(body, reverse)
         _check_rows(found.op, names)
-        trace.ending.append(lambda: self._end(found.op, ops))
+        trace.ending.append(lambda: region.end(found.op))
         ends = [Tensor(trace, v, x.dtype, x.axes) for v, x in zip(found.end, self._states, strict=True)]
         axis, by_row = self._axis, zip(found.rows, rows.values(), strict=True)
         results = [Tensor(trace, v, x.dtype, (axis, *x.axes[1:])) for v, x in by_row]
@@ -170,19 +162,16 @@ class _Steps:
         """The next states and the rows that a function makes, by their names in errors."""
         trace, count = self._trace, len(self._elements)
         elements, states = self._given[:count], self._given[count:]
-        before, trace.inside_operation = trace.inside_operation, False
-        try:
-            found: object = function(unflatten(self._state_tree, states), unflatten(self._tree, elements))
-        finally:
-            trace.inside_operation = before
+        given = unflatten(self._state_tree, states), unflatten(self._tree, elements)
+        found: object = self._region.called(lambda: function(*given))
         if not is_tuple(found) or len(found) != 2:
             raise ArgumentError(f"scan: expected a carry and rows from the function, got {kind_of(found)}")
-        after, tree = flatten(found[0])
+        after, tree = flatten(found[0], computed=True)
         if tree != self._state_tree:
             raise ArgumentError("scan: expected a carry of the containers of init from the function, got others")
         named = zip(leaf_places(tree), after, states, strict=True)
         carry = {f"carry{at}": self._next(as_tensor(trace, x), old, f"carry{at}") for at, x, old in named}
-        rows, tree = flatten(found[1])
+        rows, tree = flatten(found[1], computed=True)
         names = [f"y{place}" for place in leaf_places(tree)]
         return carry, {name: self._row(as_tensor(trace, x), name) for x, name in zip(rows, names, strict=True)}, tree
 
@@ -212,24 +201,6 @@ class _Steps:
         if x.static_shape[0] is not None:
             raise _same_for_all(name)
         return x
-
-    def _reached(self) -> list[ir.Operation]:
-        """The ops that are made of rows, in order."""
-        known, found = {x.value for x in self._given}, list[ir.Operation]()
-        for op in [op.operation for op in self._block.operations][self._before + len(self._given) :]:
-            if any(x in known for x in captures([op])):
-                known.update(op.results)
-                found.append(op)
-        return found
-
-    def _end(self, steps: ir.Operation, ops: Sequence[ir.Operation]) -> None:
-        """Erase what stood for rows. TraceError where somebody has kept some of what is made of rows."""
-        inside, stand_ins = {inner for inner in ops_in(steps)}, [definer(x.value) for x in self._given]
-        made = [x for op in (*ops, *stand_ins) for x in op.results]
-        if any(use.owner.operation not in inside for x in made for use in x.uses):
-            raise TraceError("scan: expected what is made of rows in the function, got it outside of that")
-        for stand_in in stand_ins:
-            stand_in.erase()
 
 
 def _check_rows(op: ir.Operation, names: Mapping[ir.Value, str]) -> None:

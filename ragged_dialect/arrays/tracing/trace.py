@@ -370,7 +370,7 @@ class Trace:
         dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
         leaves those which depend on data. LayoutError for an operation whose loops the dialect does not have."""
         ir.Operation.create("func.return", operands=list(results))
-        for end in self.ending:
+        for end in reversed(self.ending):  # of the outer one of nested regions first, which has the inner one in it
             end()
         for old, new in self.unified().items():
             old.replace_all_uses_with(new)
