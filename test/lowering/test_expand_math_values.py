@@ -156,7 +156,7 @@ def worst(name: str) -> float:
     return 4.0 if name == "tan" else 2.0
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_f32_polynomials(kernels: Kernels, singles: Array, name: str) -> None:
     limit = {**dict.fromkeys(("exp", "exp2", "log", "log1p"), 1.1), "log2": 1.5, "log10": 1.5}.get(name, worst(name))

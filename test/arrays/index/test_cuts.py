@@ -22,6 +22,7 @@ def parts(component: list[Any], begins: list[bool]) -> list[list[Any]]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lengths", [*STRUCTURES, (0,), (), (1, 1, 40)])
 @pytest.mark.parametrize("features", [(), (2,)])
 @pytest.mark.parametrize("target", ["cpu", "emulator"])

@@ -54,6 +54,7 @@ def test_dense_arrays_of_a_batch_of_one(batch: int) -> None:
     assert masked.tolist() == [[1.0]] * batch
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("features", [(), (3,)])
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_concat_of_slices(features: tuple[int, ...], target: str) -> None:

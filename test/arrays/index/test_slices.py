@@ -14,6 +14,7 @@ X = rg.ragged([[1.0, 2.0, 3.0], [], [4.0, 5.0]])
 OVERLAPPING = rg.from_starts_lengths(np.arange(5.0), np.array([1, 1, 0, 2]), np.array([3, 2, 0, 3]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("x", [X, OVERLAPPING, X[[2, 0, 2]]], ids=["lists", "windows", "chosen"])
 @pytest.mark.parametrize(
     "function",

@@ -94,6 +94,7 @@ COUNTED: dict[str, tuple[Callable[[Any, Any], Any], Callable[[], Any]]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", [None, "emulator"])
 @pytest.mark.parametrize("name", COUNTED)
 def test_iterations(name: str, target: str | None) -> None:

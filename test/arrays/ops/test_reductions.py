@@ -206,6 +206,7 @@ def test_comparisons_with_the_numbers_of_an_argument_go_into_their_sum() -> None
     assert function.lower(x, bins).stages["ragged"].count("linalg.generic") == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("features", [(129,), (20, 20), (5000,)])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_rows_of_many_features(features: tuple[int, ...], dtype: str) -> None:

@@ -170,7 +170,7 @@ test_keys_that_do_not_fit = refused(
 )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("features", [(2,), (8,), (3, 4)])
 @pytest.mark.parametrize("longest", [4, 30, 90])
 def test_columns_of_rows(longest: int, features: tuple[int, ...]) -> None:

@@ -343,6 +343,7 @@ EXTENTS: list[Callable[[Any], Any]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", EXTENTS)
 @pytest.mark.parametrize("dtype", ["float32", "int8", "int64"])
 def test_extents_that_calls_know_are_numbers_of_the_program(function: Callable[[Any], Any], dtype: str) -> None:
