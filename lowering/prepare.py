@@ -13,7 +13,8 @@ from ragged_dialect.erasing import is_erased, no_value
 from ragged_dialect.errors import kind_of
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.match import enclosing
-from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.ir.walk import captures, find_ops, is_outside, ops_in
+from ragged_dialect.iteration import touches_ragged
 from ragged_dialect.lowering.decompose import decompose_softmax
 from ragged_dialect.lowering.expand_ragged_scans import expand_scans
 from ragged_dialect.lowering.standing import standing_for
@@ -87,7 +88,10 @@ def expand_foreign(module: ir.Operation) -> None:
 
 def prepare(module: ir.Operation, recompute: bool = False) -> None:
     """Decompose steps, settle the extents of attention, decompose softmax (`recompute` as for `decompose_softmax`) and
-    scans, widen the accumulators of short floats; without `recompute` their factors too, before they are multiplied."""
+    scans, widen the accumulators of short floats; without `recompute` their factors too, before they are multiplied.
+    Bodies of linalg ops read elements of ragged tensors: what else they ask for is asked for in front of them."""
+    for op in [op for op in ops_in(module) if op.name.startswith("linalg.")]:
+        _ask_before(op)
     decompose_steps(module)
     for op in find_ops(module, *MEANINGS):
         settled(op)
@@ -103,6 +107,18 @@ def prepare(module: ir.Operation, recompute: bool = False) -> None:
             else:
                 widen_reduction(op)
     expand_scans(module)
+
+
+def _ask_before(op: ir.Operation) -> None:
+    """Move what a body asks of ragged tensors, but for their elements, in front of the op. PassFailure for what depends
+    on an element."""
+    for inner in ops_in(op)[1:]:
+        if inner.name == "tensor.extract" or not touches_ragged(inner):
+            continue
+        if not all(is_outside(v, op) for v in captures([inner])):
+            text = f"expected in the body of '{op.name}' no op on a ragged tensor but tensor.extract"
+            raise PassFailure(inner, f"{text}, got '{inner.name}'")
+        inner.move_before(op)
 
 
 def round_in_steps(module: ir.Operation) -> None:

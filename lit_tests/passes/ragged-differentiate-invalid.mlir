@@ -247,3 +247,36 @@ func.func @annotated(%x: tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf3
   %s = ragged.annotate %x : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32>
   return %s : tensor<3x?xf32>
 }
+
+// -----
+
+// Running sums that read those of another result.
+func.func @running(%x: tensor<3x4xf64>, %s: tensor<3xf64>) -> tensor<3x4xf64> {
+  %e = tensor.empty() : tensor<3x4xf64>
+  // expected-error@+1 {{ragged-differentiate: expected a reduction of each result that reads no other one, got result #1 that reads #0}}
+  %0:2 = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b)>, affine_map<(b, i) -> (b, i)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<3x4xf64>) outs(%s, %e : tensor<3xf64>, tensor<3x4xf64>) {
+  ^bb0(%a: f64, %o: f64, %p: f64):
+    %n = arith.addf %o, %a : f64
+    linalg.yield %n, %n : f64, f64
+  } -> (tensor<3xf64>, tensor<3x4xf64>)
+  return %0#1 : tensor<3x4xf64>
+}
+
+// -----
+
+// Iterations whose number depends on what is computed are differentiated by no list of ops.
+func.func @repeated(%x: f64) -> f64 {
+  %limit = arith.constant 9.0 : f64
+  // expected-error@+1 {{ragged-differentiate: expected ops with a derivative, got 'scf.while' (scf.for, and rg.fori_loop, have one)}}
+  %y = scf.while (%a = %x) : (f64) -> f64 {
+    %p = arith.cmpf olt, %a, %limit : f64
+    scf.condition(%p) %a : f64
+  } do {
+  ^bb0(%a: f64):
+    %b = arith.mulf %a, %a : f64
+    scf.yield %b : f64
+  }
+  return %y : f64
+}

@@ -35,3 +35,39 @@ func.func @of_scores(%table: tensor<?xf32>, %q: !q) {
   }) {scale = 2.500000e-01} : (!q, !q, !q) -> (!q, !lse)
   return
 }
+
+// -----
+
+// Rows of a tensor in a body are checked by nobody.
+func.func @rows(%x: tensor<?xindex>, %w: tensor<3x4xf32>, %e: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xindex>) outs(%e : tensor<?xf32>) {
+  ^bb0(%i: index, %o: f32):
+    // expected-error@+1 {{expected in a body no op on tensors but tensor.extract, of one that is there before, got 'tensor.extract_slice'}}
+    %s = tensor.extract_slice %w[%i, 0] [1, 4] [1, 1] : tensor<3x4xf32> to tensor<4xf32>
+    %v = tensor.extract %s[%c0] : tensor<4xf32>
+    linalg.yield %v : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+// The places of a search are known to the loop alone.
+func.func @search(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>) -> tensor<?xindex> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xindex>) outs(%e : tensor<?xindex>) {
+  ^bb0(%i: index, %o: index):
+    %found = scf.for %k = %c0 to %c9 step %c1 iter_args(%at = %i) -> (index) {
+      // expected-error@+1 {{expected checks in scf.if and scf.for in a body, of what no loop carries, got 'tensor.extract' in 'scf.for'}}
+      %next = tensor.extract %w[%at] : tensor<?xindex>
+      scf.yield %next : index
+    }
+    linalg.yield %found : index
+  } -> tensor<?xindex>
+  return %0 : tensor<?xindex>
+}

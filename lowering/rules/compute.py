@@ -12,7 +12,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import index_loops, iterator_kinds
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes, inlined
-from ragged_dialect.ir.walk import captures
+from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze, touches_ragged
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.context import Lowering
@@ -116,11 +116,21 @@ def clone_payload(ctx: Lowering, body: ir.Block) -> Payload:
 
 def clone_op(ctx: Lowering, op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> None:
     """Clone an op with operands mapped, also inside its regions."""
-    if op.name == "tensor.extract" and op.operands[0] in ctx.map:
+    if _reads_element(ctx, op):
         indices = [mapping.get(v, v) for v in list(op.operands)[1:]]
         mapping[op.results[0]] = extract_element(ctx.parts(op.operands[0]), indices)
         return
-    clone(op, mapping)
+    for inner in ops_in(clone(op, mapping))[1:]:
+        if _reads_element(ctx, inner):
+            with ir.InsertionPoint(inner):
+                element = extract_element(ctx.parts(inner.operands[0]), list(inner.operands)[1:])
+            inner.results[0].replace_all_uses_with(element)
+            inner.erase()
+
+
+def _reads_element(ctx: Lowering, op: ir.Operation) -> bool:
+    """Whether an op in a body reads what becomes parts."""
+    return op.name == "tensor.extract" and op.operands[0] in ctx.map
 
 
 def is_joinable(ctx: Lowering, op: ir.Operation) -> bool:

@@ -35,10 +35,15 @@ def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
 
 
 def _tangent(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
-    out = nest.outs[number]
-    if not nest.reads_out(number) or not nest.reduces:
-        reads = [out] if nest.reads_out(number) else []
-        return _of_elements(ctx, nest, number, reads)
+    read = nest.outs_of(number)
+    if not read or not nest.reduces:
+        return _of_elements(ctx, nest, number, read)
+    if read != [number]:
+        text = "expected a reduction of each result that reads no other one"
+        raise PassFailure(
+            nest.op,
+            f"ragged-differentiate: {text}, got result #{number} that reads #{next(k for k in read if k != number)}",
+        )
     names = ("arith.addf", "arith.subf", *_COMBINERS)
     combiner = combiner_of(nest.accumulator(number), nest.yielded(number), names)
     if combiner is None or (combiner.name == "arith.subf" and combiner.operands[0] != nest.accumulator(number)):
@@ -60,9 +65,9 @@ def _with_tangents(ctx: Tangents, ins: tuple[Access, ...]) -> tuple[list[Access]
     return [*ins, *(Access(ctx.given(ins[k].value), ins[k].map) for k in active)], active
 
 
-def _of_elements(ctx: Tangents, nest: Nest, number: int, reads: list[Access]) -> ir.Value | None:
-    """The tangent of a result whose elements are computed once."""
-    own = (*nest.ins, *reads)
+def _of_elements(ctx: Tangents, nest: Nest, number: int, read: list[int]) -> ir.Value | None:
+    """The tangent of a result whose elements are computed once, of inputs and of what is in some outs before."""
+    own = (*nest.ins, *(nest.outs[k] for k in read))
     ins, active = _with_tangents(ctx, own)
     if not active and not nest.gathers(lambda v: ctx.of(v) is not None):
         return None
@@ -72,7 +77,7 @@ def _of_elements(ctx: Tangents, nest: Nest, number: int, reads: list[Access]) ->
             "ragged-differentiate: expected a reduction, or an iteration for every element of the result, "
             f"got map {nest.outs[number].map} in '{nest.op.name}'",
         )
-    arguments = [*nest.elements, *(nest.accumulator(number) for _ in reads)]
+    arguments = [*nest.elements, *(nest.accumulator(k) for k in read)]
 
     def body(elements: list[ir.Value]) -> ir.Value:
         known = dict(zip(arguments, elements, strict=False))

@@ -10,7 +10,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import element_of, terminator
-from ragged_dialect.ir.walk import captures
+from ragged_dialect.ir.walk import captures, makers
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
@@ -84,6 +84,12 @@ class Nest:
     def reads_out(self, number: int) -> bool:
         """Whether the body reads an element of an out."""
         return len(self.body.arguments) > len(self.ins) and any(True for _ in self.accumulator(number).uses)
+
+    def outs_of(self, number: int) -> list[int]:
+        """The outs whose elements the body reads for one of them."""
+        result = self.yielded(number)
+        read = {result, *captures(makers([result], [op.operation for op in self.body.operations]))}
+        return [k for k in range(len(self.outs)) if self.reads_out(k) and self.accumulator(k) in read]
 
     def yielded(self, number: int) -> ir.Value:
         """What the body gives for an out."""

@@ -214,7 +214,7 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
     """n x**(n-1), without a division by x."""
 
     def factor() -> ir.Value:
-        zero, one = (arith.constant(op.rhs.type, number) for number in (0, 1))
+        zero, one = (number_like(op.rhs, number) for number in (0, 1))
         known = _base(op.lhs, arith.cmpi(arith.CmpIPredicate.eq, op.rhs, zero))
         return arith.mulf(arith.sitofp(op.lhs.type, op.rhs), math.fpowi(known, arith.subi(op.rhs, one)))
 

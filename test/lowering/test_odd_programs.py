@@ -61,6 +61,83 @@ func.func @f(%x: !x, %b: !b) -> !x {
 }
 """
 
+# Elements that a branch of a body reads, where a condition holds.
+GUARDED = """
+!x = tensor<3x?xi64, #ragged.layout<"dr">>
+!y = tensor<3x?xf32, #ragged.layout<"dr">>
+#id = affine_map<(b, i) -> (b, i)>
+func.func @f(%x: !x, %w: tensor<?xf32>) -> !y {
+  %z = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : i64
+  %e = ragged.empty %x : (!x) -> !y
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : !x) outs(%e : !y) {
+  ^bb0(%a: i64, %o: f32):
+    %p = arith.cmpi sge, %a, %c0 : i64
+    %q = scf.if %p -> f32 {
+      %i = arith.index_cast %a : i64 to index
+      %v = tensor.extract %w[%i] : tensor<?xf32>
+      scf.yield %v : f32
+    } else {
+      scf.yield %z : f32
+    }
+    linalg.yield %q : f32
+  } -> !y
+  return %y : !y
+}
+"""
+
+# The same in a loop of a body.
+IN_A_LOOP_OF_A_BODY = """
+func.func @f(%x: tensor<?xindex>, %w: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?xindex>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xindex>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: index, %o: f32):
+    %q = scf.for %k = %c0 to %a step %c1 iter_args(%s = %z) -> f32 {
+      %v = tensor.extract %w[%k] : tensor<?xf32>
+      %t = arith.addf %s, %v : f32
+      scf.yield %t : f32
+    }
+    linalg.yield %q : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+"""
+
+# A body that reads elements of a component in a branch, and asks for the longest one.
+BEFORE = """
+!t = tensor<3x?xf32, #ragged.layout<"dr">>
+func.func @f(%x: !t) -> !t {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = ragged.empty %x : (!t) -> !t
+  %0 = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>], iterator_types = ["parallel", "parallel"]}
+      outs(%e : !t) {
+  ^bb0(%o: f32):
+    %b = linalg.index 0 : index
+    %i = linalg.index 1 : index
+    %p = arith.cmpi sgt, %i, %c0 : index
+    %longest = ragged.max_length %x {level = 1} : (!t) -> index
+    %l = arith.index_cast %longest : index to i64
+    %z = arith.sitofp %l : i64 to f32
+    %q = scf.if %p -> f32 {
+      %k = arith.subi %i, %c1 : index
+      %v = tensor.extract %x[%b, %k] : !t
+      scf.yield %v : f32
+    } else {
+      scf.yield %z : f32
+    }
+    linalg.yield %q : f32
+  } -> !t
+  return %0 : !t
+}
+"""
+
 # One value read twice, with its batch loops in both orders: lengths have to be the same so.
 TURNED = """
 !x = tensor<?x?x?xi32, #ragged.layout<"ddr">>
@@ -213,6 +290,25 @@ func.func @f(%x: !x) -> !y {
   return %z : !y
 }
 """
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_indices_in_branches_and_loops_of_bodies(target: str) -> None:
+    w, offsets = np.array([1, 2, 3], np.float32), np.array([0, 2, 2, 4])
+    assert called(GUARDED, "f", [(np.array([0, 1, 2, -1]), offsets), w], target)[0].tolist() == [1, 2, 3, 0]
+    assert called(IN_A_LOOP_OF_A_BODY, "f", [np.array([3, 0, 2]), w], target)[0].tolist() == [6, 0, 3]
+    for source, x, text in [
+        (GUARDED, (np.array([0, 1, 2**40, -1]), offsets), rf"index in \[0, 3\), got {2**40}"),
+        (IN_A_LOOP_OF_A_BODY, np.array([1, 5, 2]), r"index in \[0, 3\), got [34]"),
+    ]:
+        with pytest.raises(rg.RangeError, match=rf"tensor\.extract: level 0: expected {text}"):
+            called(source, "f", [x, w], target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_a_body_asks_of_a_ragged_tensor(target: str) -> None:
+    x = (np.array([1, 2, 3, 4, 5], np.float32), np.array([0, 2, 2, 5]))
+    assert called(BEFORE, "f", [x], target)[0].tolist() == [3, 1, 3, 3, 4]
 
 
 @pytest.mark.parametrize("target", TARGETS)

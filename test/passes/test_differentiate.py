@@ -128,6 +128,35 @@ class TestPrograms:
         gradient = differentiated(text)(np.zeros(5), starts, lengths, upstream)
         np.testing.assert_allclose(gradient, 2 * np.array([1, 2, 3 + 4, 5, 0]))
 
+    def test_powers_of_tensors(self) -> None:
+        text = """
+        #r = #ragged.layout<"dr">
+        func.func @f(%x: tensor<?x?xf64, #r>, %n: tensor<?x?xi32, #r>) -> tensor<?x?xf64, #r> {
+          %y = math.fpowi %x, %n : tensor<?x?xf64, #r>, tensor<?x?xi32, #r>
+          return %y : tensor<?x?xf64, #r>
+        }"""
+        x, n, offsets = np.array([0.0, 2, 3, 0.5]), np.array([0, 1, 3, -1], np.int32), np.array([0, 1, 1, 4])
+        gradient, _ = differentiated(text)((x, offsets), (n, offsets), (np.ones(4), offsets))
+        np.testing.assert_allclose(gradient, [0, 1, 27, -4])
+
+    def test_results_of_each_others_outs(self) -> None:
+        """What is in one out before is read for the other one."""
+        text = """
+        #id = affine_map<(i) -> (i)>
+        func.func @f(%x: tensor<3xf64>, %y: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
+          %0:2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+              outs(%x, %y : tensor<3xf64>, tensor<3xf64>) {
+          ^bb0(%o: f64, %p: f64):
+            %m = arith.mulf %o, %p : f64
+            linalg.yield %p, %m : f64, f64
+          } -> (tensor<3xf64>, tensor<3xf64>)
+          return %0#0, %0#1 : tensor<3xf64>, tensor<3xf64>
+        }"""
+        x, y, first, second = np.array([[1.0, 2, 3], [4, 5, 6], [1, 0, 2], [3, 1, 0]])
+        by_x, by_y = differentiated(text)(x, y, first, second)
+        np.testing.assert_allclose(by_x, second * y)
+        np.testing.assert_allclose(by_y, first + second * x)
+
     def test_pad_and_truncation(self) -> None:
         text = """
         #j = #ragged.layout<"dr">

@@ -173,6 +173,13 @@ def test_extents_are_known_inside_and_behind() -> None:
     x = elements(1)
     assert_same(step(x), (np.asarray(x.sum(axis=1)), 2))
 
+    def unused(carry: Any, r: Any) -> Any:
+        assert carry[0].shape[0] is not None
+        return (carry[0] + r, *carry[1:]), None
+
+    ends = rg.scan(unused, (np.zeros(5), np.ones(5), np.ones(5)), elements())[0]
+    assert_same(ends, (np.asarray(elements().sum(axis=1)), np.ones(5), np.ones(5)))
+
 
 KEPT: list[Any] = []
 
