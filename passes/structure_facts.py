@@ -4,10 +4,10 @@ establish on the way."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.narrowing import is_tuple
 from ragged_dialect.passes.structure_keys import Key, Keys, LevelKey, Stored
 
 
@@ -33,12 +33,12 @@ class Facts(Keys):
         while True:
             known = next((scope[key] for scope in self._equal if key in scope), None)
             if known is None:
-                return key if not isinstance(key, tuple) else self._of_parts(key)
+                return self._of_parts(key) if is_tuple(key) else key
             key = known
 
     def _of_parts(self, key: tuple[Key, ...]) -> Key:
-        found = tuple(self.find(part) if isinstance(part, tuple) else part for part in key)
-        return key if found == key else self.find(Stored(*found) if isinstance(key, Stored) else found)
+        found = tuple(self.find(part) if is_tuple(part) else part for part in key)
+        return key if found == key else self.find(Stored._make(found) if isinstance(key, Stored) else found)
 
     def learn(self, a: Key, b: Key) -> None:
         """Two keys are equal from here to the end of the scope."""
@@ -116,7 +116,7 @@ class Facts(Keys):
 
 def _names(key: Key, part: Key) -> bool:
     """Whether a key is another one, or has it inside, as that of the sum of lengths has the key of a level."""
-    return key == part or (isinstance(key, tuple) and any(_names(one, part) for one in cast("tuple[Key, ...]", key)))
+    return key == part or (is_tuple(key) and any(_names(one, part) for one in key))
 
 
 def _is_size(key: Key) -> bool:

@@ -107,8 +107,8 @@ _PLAIN = frozenset({int, str, bool, type(None)})
 
 
 def flatten(value: object, *, computed: bool = False) -> tuple[list[Any], Tree]:
-    """Leaves in order, and the tree, which is None for a leaf alone. Of what is `computed` booleans are leaves, as other
-    numbers are; of arguments they are not."""
+    """Leaves in order, and the tree, which is None for a leaf alone. Of what is `computed` booleans are leaves, as
+    other numbers are; of arguments they are not."""
     leaves: list[Leaf] = []
     return leaves, _flatten(value, leaves, _TEXTS if computed else _STATIC)
 
