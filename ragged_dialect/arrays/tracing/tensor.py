@@ -195,7 +195,7 @@ class Tensor(Value):
 
     def __bool__(self) -> bool:
         raise ArgumentError(
-            "expected a condition that is known when the function is traced, got a traced value (use rg.where)"
+            "expected a condition that is known when the function is traced, got a traced value (use rg.where; rg.while_loop for loops)"
         )
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
