@@ -54,7 +54,7 @@ class RaggedArray(Value, ArrayMethods):
     Made by `rg.ragged`, `rg.from_offsets` and others, which check the structure once.
     """
 
-    __slots__ = ("_compacted", "axes", "buffer", "first", "spec")
+    __slots__ = ("__weakref__", "_compacted", "axes", "buffer", "first", "spec")
 
     buffer: Buffer
     axes: tuple[Structure | None, ...]

@@ -28,7 +28,7 @@ from ragged_dialect.arrays.tracing.loops import empty
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.trace import traced
-from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.arrays.tracing.wrap import contiguous, in_components, out_of_components
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ops.attention import CAPS, Keys
@@ -62,6 +62,8 @@ def _attention(
     """See `attention`."""
     if q.ndim not in (3, 4) or k.ndim != q.ndim or v.ndim != q.ndim:
         raise ArgumentError(f"attention: expected arrays of rank 3 or 4, got ranks {q.ndim}, {k.ndim} and {v.ndim}")
+    given = q if q.is_dense else None
+    q, k, v = (in_components(x) if x.is_dense else x for x in (q, k, v))
     extent = q.static_shape[-1]
     if scale is None and extent is None:
         raise ArgumentError(
@@ -80,6 +82,8 @@ def _attention(
     if own is not None and softcap is not None:
         own, softcap = _after(_capped(softcap), own), None
     made, lse = _by_op(q, k, v, factor, str(_visible(causal, window)), softcap, own)
+    if given is not None:
+        made, lse = out_of_components(made, given), out_of_components(lse, given)
     return (made, lse) if return_lse else made
 
 
@@ -176,7 +180,8 @@ def attention(
 ) -> ArrayLike:
     """softmax(q k^T * scale) v within each component. q is [B, Lq, D] or [B, Lq, H, D], k and v have lengths
     Lk; `scale` is 1 / sqrt(D) by default. k and v may have fewer heads, each for a group of adjacent heads
-    of q.
+    of q. Dense ones have components of one length, such as one query of [B, 1, H, D] beside the keys that are there so
+    far; with a dense q the result is dense.
 
     With `causal` (`"top-left"`) element i sees keys 0 to i, with `"bottom-right"` keys 0 to i + Lk - Lq, so that the
     last sees all. `window=(l, r)` leaves keys i - l to i + r, counted likewise; -1 is no bound. `softcap` c makes a

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from math import prod
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import astype, resolve, where
 from ragged_dialect.arrays.tracing.agreement import batch_extent
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, batch_axis, shape_of
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction
@@ -24,15 +23,14 @@ from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.regions import Region
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, element_type, traced
-from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.arrays.tracing.wrap import contiguous, in_components, out_of_components
 from ragged_dialect.errors import ArgumentError, LayoutError, kind_of
-from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir import shapes
 from ragged_dialect.ir.match import terminator
 from ragged_dialect.narrowing import is_tuple
 from ragged_dialect.ops.steps import row_type
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.rows import rows_of
-from ragged_dialect.types import dense_type
 
 Step = Callable[[ArrayLike, ArrayLike], "tuple[ArrayLike, ArrayLike]"]
 """Makes the next carry, and rows that are results, of a carry and rows of elements."""
@@ -109,7 +107,7 @@ class _Steps:
         self._given = [self._rows(x) for x in (*self._elements, *self._states)]
 
     def _element(self, x: Tensor) -> Tensor:
-        x = _with_components(x) if x.is_dense and x.ndim > 1 else contiguous(x)
+        x = in_components(x) if x.is_dense and x.ndim > 1 else contiguous(x)
         if x.layout.axes[:1] != ("dr",) or set(x.layout.axes[1:]) - {"d"}:
             raise LayoutError(f'scan: expected xs of layout "dr" or "dr|d", got "{x.layout}"')
         return x
@@ -149,7 +147,7 @@ class _Steps:
         axis, by_row = self._axis, zip(found.rows, rows.values(), strict=True)
         results = [Tensor(trace, v, x.dtype, (axis, *x.axes[1:])) for v, x in by_row]
         if self._dense is not None:
-            results = [_like(y, self._dense) for y in results]
+            results = [out_of_components(y, self._dense) for y in results]
         return unflatten(self._state_tree, ends), unflatten(tree, results)
 
     def _steps(self, body: builders.Step, reverse: bool) -> builders.Steps:
@@ -218,27 +216,6 @@ def _check_rows(op: ir.Operation, names: Mapping[ir.Value, str]) -> None:
 
 def _same_for_all(name: str) -> ArgumentError:
     return ArgumentError(f"scan: expected rows as {name}, got the same for all (np.zeros_like(x) has rows)")
-
-
-def _with_components(x: Tensor) -> Tensor:
-    """The rows of a dense array as components of one length."""
-    batch, length = x.extent(0), x.extent(1)
-    groups = [[0, 1], *([k] for k in range(2, x.ndim))]
-    storage = shapes.collapse(x.storage, groups)
-    offsets = vectors.generate(build.add(batch, 1), lambda b: build.mul(b, length))
-    axes = [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]]
-    return x.trace.assembled(storage, axes, x.dtype)
-
-
-def _like(y: Tensor, x: Tensor) -> Tensor:
-    """Such components as a dense array."""
-    axes = [*x.axes[:2], *y.axes[1:]]
-    wanted = dense_type(shape_of(axes).storage_shape(), element_type(y.dtype))
-    whole = [None if None in x.static_shape[:2] else prod(e or 0 for e in x.static_shape[:2]), *y.static_shape[2:]]
-    storage = shapes.cast(y.storage, dense_type(tuple(whole), element_type(y.dtype)))
-    groups = [[0, 1], *([k] for k in range(2, len(axes)))]
-    sizes = [x.extent(0), x.extent(1), *y.storage_sizes()[1:]]
-    return x.trace.assembled(tensor.expand_shape(wanted, storage, groups, *build.split(sizes)), axes, y.dtype)
 
 
 def _text(x: Tensor) -> str:

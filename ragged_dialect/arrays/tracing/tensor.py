@@ -194,8 +194,9 @@ class Tensor(Value):
         self.refuse("a membership", "use (x == number).any()")
 
     def __bool__(self) -> bool:
+        hint = "use rg.where; rg.while_loop for loops"
         raise ArgumentError(
-            "expected a condition that is known when the function is traced, got a traced value (use rg.where; rg.while_loop for loops)"
+            f"expected a condition that is known when the function is traced, got a traced value ({hint})"
         )
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import Trace
-from ragged_dialect.ir import build
+from ragged_dialect.arrays.tracing.trace import Trace, element_type
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.types import shape_of
+from ragged_dialect.types import dense_type
+from ragged_dialect.types import shape_of as shape_of_type
 
 
 def of_value(
@@ -25,7 +27,7 @@ def of_value(
 ) -> Tensor:
     """The tracer of an MLIR value; axes that are `known`, by number, are taken over, the others read
     off the value."""
-    shape = shape_of(value.type)
+    shape = shape_of_type(value.type)
     axes: list[Axis] = []
     for number, letters in enumerate(shape.layout.axes):
         first = shape.layout.dims(number)[0]
@@ -71,3 +73,24 @@ def _derived(x: Tensor, axis: Axis) -> Axis | None:
     if origin is None or origin.derived or axis.letters.index("w") < len(axis.letters) - 1:
         return None
     return x.trace.argument_axis(Origin(origin.leaf, origin.dim, "contiguous"))
+
+
+def in_components(x: Tensor) -> Tensor:
+    """The rows of a dense array as components of one length."""
+    batch, length = x.extent(0), x.extent(1)
+    groups = [[0, 1], *([k] for k in range(2, x.ndim))]
+    storage = shapes.collapse(x.storage, groups)
+    offsets = vectors.generate(build.add(batch, 1), lambda b: build.mul(b, length))
+    axes = [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]]
+    return x.trace.assembled(storage, axes, x.dtype)
+
+
+def out_of_components(y: Tensor, x: Tensor) -> Tensor:
+    """What is computed of such components as a dense array again; `x` is the one that they were made of."""
+    axes = [*x.axes[:2], *y.axes[1:]]
+    wanted = dense_type(shape_of(axes).storage_shape(), element_type(y.dtype))
+    whole = [None if None in x.static_shape[:2] else prod(e or 0 for e in x.static_shape[:2]), *y.static_shape[2:]]
+    storage = shapes.cast(y.storage, dense_type(tuple(whole), element_type(y.dtype)))
+    groups = [[0, 1], *([k] for k in range(2, len(axes)))]
+    sizes = [x.extent(0), x.extent(1), *y.storage_sizes()[1:]]
+    return x.trace.assembled(tensor.expand_shape(wanted, storage, groups, *build.split(sizes)), axes, y.dtype)

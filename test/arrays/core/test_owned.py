@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import pickle
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -228,3 +230,13 @@ def test_stored_shows_what_there_is() -> None:
     assert (x.offsets.tolist(), x.starts.tolist(), x.row_ids.tolist()) == ([0, 3, 5], [0, 3], [0, 0, 0, 1, 1])
     values, (vector,) = array((1, 2)).stored
     assert (values.shape, vector.tolist()) == ((3, 4), [0, 1, 3])
+
+
+def test_weak_references() -> None:
+    """Caches of arrays do not keep them."""
+    x = rg.from_lengths(np.ones(3), [1, 2])
+    kept = weakref.WeakValueDictionary({"x": x})
+    assert kept["x"] is x
+    del x
+    gc.collect()
+    assert not kept

@@ -259,8 +259,10 @@ REFUSED: list[Refusal] = [
      "attention: expected window in [-2**63, 2**63), got 118059"),
     *((lambda x, cap=cap: rg.attention(x, x, x, softcap=cap), TypeError,
        f"attention: expected a softcap in [1e-20, 1e+20], got {cap}") for cap in (0, math.nan, math.inf, 1e-300)),
-    (lambda x: rg.attention(x, x.to_padded(0), x), rg.LayoutError,
-     'attention: expected k of layout "dr|d", got "d|d|d"'),
+    (lambda x: rg.attention(x, x.to_padded(0), x), rg.RuntimeCheckError,
+     "attention: level 1, component 0: expected length 5, got 3"),
+    (lambda x: rg.attention(x, *[rg.ragged([[[1.0], [2.0, 3.0]]] * len(x), dtype=np.float32)] * 2), rg.LayoutError,
+     'attention: expected k of layout "dr|d", got "drr"'),
     (lambda x: rg.attention(x, x, x, mask=np.ones((5, 4), np.bool_)), rg.RuntimeCheckError,
      "attention: level 1, component 2: expected extent >= length 5, got 4"),
     (lambda x: rg.attention(x, x, x, mask=np.ones((3, 5, 5), np.bool_)), rg.RuntimeCheckError,
@@ -297,3 +299,26 @@ REFUSED: list[Refusal] = [
 
 
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+@pytest.mark.parametrize("heads", [(), (2,)], ids=str)
+def test_dense_queries_and_keys(heads: tuple[int, ...]) -> None:
+    """Those are components of one length: one query beside the keys so far, or batches without any raggedness."""
+    rng = np.random.default_rng(0)
+    one, some = rng.standard_normal((3, 1, *heads, 8)), rng.standard_normal((3, 4, *heads, 8))
+    k, v = (rg.from_lengths(rng.standard_normal((9, *heads, 8)), [3, 0, 6]) for _ in range(2))
+    for q, keys, values in [(one, k, v), (some, k, v), (some, some, some), (k, some, some * 2)]:
+        parts = [rg.ragged(list(x)) if isinstance(x, np.ndarray) else x for x in (q, keys, values)]
+        expected = rg.attention(*parts, causal="bottom-right", return_lse=True)
+        for own, whole in zip(
+            rg.attention(q, keys, values, causal="bottom-right", return_lse=True), expected, strict=True
+        ):
+            if isinstance(q, np.ndarray):
+                assert isinstance(own, np.ndarray)
+                own = rg.ragged(list(own))
+            np.testing.assert_allclose(own.values, whole.values)
+    with pytest.raises(rg.RuntimeCheckError, match="attention: level 0: expected extent 2, got 3"):
+        rg.attention(one[:2], k, v)
+    gradient = rg.grad(lambda q: (rg.attention(q, k, v) ** 2).sum())(one)
+    ragged = rg.grad(lambda q: (rg.attention(q, k, v) ** 2).sum())(rg.ragged(list(one)))
+    np.testing.assert_allclose(gradient.reshape(ragged.values.shape), ragged.values)

@@ -253,7 +253,8 @@ REFUSED: list[Refusal] = [
      "add: level 1, component 1: expected length 0, got 1"),
     (lambda x: rg.jit(lambda a: a if a.sum() > 0 else -a)(x), TypeError,
      
-     "expected a condition that is known when the function is traced, got a traced value (use rg.where; rg.while_loop for loops)"),
+     "expected a condition that is known when the function is traced, got a traced value (use rg.where; "
+     "rg.while_loop for loops)"),
     (lambda x: rg.jit(lambda a: a)(x, x), TypeError,
      "<lambda>: expected arguments (a), got others: too many positional arguments"),
     (lambda x: rg.jit(min), TypeError, "jit: expected a function whose parameters are known, got min (use a lambda)"),
