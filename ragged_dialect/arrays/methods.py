@@ -51,6 +51,9 @@ else:
 
 Axis = int | tuple[int, ...] | None
 
+_FOR_TORCH = {"__getitem__": "rg.take", "cat": "rg.concat", "linear": "x @ w.T"}
+"""What does the work of PyTorch's functions that have other names here."""
+
 
 _transpose: Body = np.transpose
 Method: TypeAlias = Callable[[ArrayLike], object] | Callable[[ArrayLike, ArrayLike], object]
@@ -93,6 +96,21 @@ class Methods(NDArrayOperatorsMixin):
     ) -> ArrayLike:
         """NumPy's functions of the same name as an operation."""
         return apply_function(function, args, kwargs)
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        function: Callable[..., object],
+        types: Sequence[type],
+        args: tuple[ArrayLike, ...] = (),
+        kwargs: Mapping[str, ArrayLike] | None = None,
+    ) -> NoReturn:
+        """PyTorch's functions are of tensors. Its operators take a TypeError as a sign to ask ours."""
+        name = getattr(function, "__name__", str(function))
+        places = (("rg", ragged_dialect), ("rg.nn", ragged_dialect.nn), ("x", cls))
+        found = [f"{place}.{name}" for place, owner in places if callable(getattr(owner, name, None))]
+        hint = _FOR_TORCH.get(name) or next(iter(found), "what rg has, or x.values")
+        raise ArgumentError(f"{name}: expected tensors for a function of PyTorch, got a ragged array (use {hint})")
 
     def _without(self, name: str, kind: str) -> AttributeError:
         """The error for an attribute that neither has, with what does its work."""
@@ -445,7 +463,7 @@ def _put_all(cls: type, methods: type) -> None:
     for name, member in vars(methods).items():
         if inspect.isfunction(member):
             _put(cls, name, member)
-        elif isinstance(member, property):
+        elif isinstance(member, (property, classmethod)):
             setattr(cls, name, member)
 
 

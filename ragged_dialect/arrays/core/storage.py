@@ -166,6 +166,9 @@ def _from_torch(tensor: Any) -> Array:
         return tensor.numpy()
     except TypeError:  # of short floats that NumPy does not have
         raise ArgumentError(f"expected a dtype of NumPy, or bfloat16, got {tensor.dtype}") from None
+    except RuntimeError:
+        hint = "rg.grad, rg.vjp and rg.jvp for torch.func; torch.compiler.disable for torch.compile"
+        raise ArgumentError(f"expected a tensor that has values, got one that stands for others ({hint})") from None
 
 
 GRADIENT = "expected what requires no gradient, got a tensor that does (detach it first)"

@@ -286,3 +286,45 @@ def test_held_arrays_that_require_a_gradient_later() -> None:
         for function in held:
             with pytest.raises(ArgumentError, match="got an array that the traced function holds on to"):
                 function(ragged(given))
+
+
+ADVICE: dict[str, tuple[Any, str]] = {
+    "exp": (lambda x: torch.exp(x), "use rg.exp"),
+    "relu": (lambda x: torch.nn.functional.relu(x), "use rg.nn.relu"),
+    "sum": (lambda x: torch.sum(x), "use x.sum"),
+    "cat": (lambda x: torch.cat([x, x]), "use rg.concat"),
+    "linear": (lambda x: torch.nn.Linear(3, 2)(x), "use x @ w.T"),
+    "sinc": (lambda x: torch.sinc(x), "use what rg has, or x.values"),
+}
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_functions_of_pytorch_name_what_does_their_work(name: str) -> None:
+    call, advice = ADVICE[name]
+    with pytest.raises(
+        ArgumentError, match=f"{name}: expected tensors for a function of PyTorch, got a ragged array"
+    ) as e:
+        call(ragged(values(5, 3)))
+    assert advice in str(e.value)
+
+
+def test_operators_of_tensors_are_those_of_arrays() -> None:
+    x, w = ragged(values(5)), torch.ones(3, 1, dtype=torch.float64)
+    for made in (w + x, w - x, w / x, w == x, w < x, (w > 0) & (x > 0)):
+        assert isinstance(made, rg.RaggedArray)
+
+
+def of_a_fake_tensor(function: Any) -> Any:
+    def call(x: Any) -> Any:
+        with torch._subclasses.FakeTensorMode():
+            return function(torch.rand(5))
+
+    return call
+
+
+@pytest.mark.parametrize("kind", ["grad", "vmap", "jacrev", "fake"])
+def test_tensors_without_values(kind: str) -> None:
+    transform = of_a_fake_tensor if kind == "fake" else getattr(torch.func, kind)
+    call, x = transform(lambda x: ragged(x).sum()), values(5)
+    with pytest.raises(ArgumentError, match="expected a tensor that has values, got one that stands for others"):
+        call(x.reshape(1, 5) if kind == "vmap" else x)
