@@ -44,7 +44,7 @@ func.func @rows(%x: tensor<?xindex>, %w: tensor<3x4xf32>, %e: tensor<?xf32>) -> 
   %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
       ins(%x : tensor<?xindex>) outs(%e : tensor<?xf32>) {
   ^bb0(%i: index, %o: f32):
-    // expected-error@+1 {{expected in a body no op on tensors but tensor.extract, of one that is there before, got 'tensor.extract_slice'}}
+    // expected-error@+1 {{expected in a body no op on tensors but tensor.extract and tensor.insert, got 'tensor.extract_slice'}}
     %s = tensor.extract_slice %w[%i, 0] [1, 4] [1, 1] : tensor<3x4xf32> to tensor<4xf32>
     %v = tensor.extract %s[%c0] : tensor<4xf32>
     linalg.yield %v : f32
@@ -70,4 +70,18 @@ func.func @search(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>)
     linalg.yield %found : index
   } -> tensor<?xindex>
   return %0 : tensor<?xindex>
+}
+
+// -----
+
+// The state of an automaton is known to the reduction alone.
+func.func @automaton(%x: tensor<?xindex>, %next: tensor<4x2xindex>, %s: tensor<index>) -> tensor<index> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<?xindex>) outs(%s : tensor<index>) {
+  ^bb0(%i: index, %state: index):
+    // expected-error@+1 {{expected checks of what no reduction makes, got 'tensor.extract' of the sum so far}}
+    %n = tensor.extract %next[%state, %i] : tensor<4x2xindex>
+    linalg.yield %n : index
+  } -> tensor<index>
+  return %0 : tensor<index>
 }

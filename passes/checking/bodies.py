@@ -12,6 +12,7 @@ from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
 from ragged_dialect.ir.match import enclosing, view_of
 from ragged_dialect.ir.walk import captures, find_ops, is_outside, makers, ops_in
+from ragged_dialect.iteration import analyze
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.attention import Attention
 from ragged_dialect.passes.base import PassFailure
@@ -21,14 +22,17 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, is_ragged, shape_of, tensor_type
 
-_SAFE = frozenset({"tensor.cast", "tensor.dim", "tensor.extract"})
-"""Ops on dense tensors that may be in a body: the first two of them read no element."""
+_TENSOR = {"tensor.extract": 0, "tensor.insert": 1}
+"""Which operand of an op that may be in a body is the tensor that the indices behind it are in."""
+
+_WITHOUT = frozenset({"tensor.cast", "tensor.dim"})
+"""Ops that may be there and look at no element."""
 
 
 def check_body(emit: Emitter, op: ir.Operation, dense: bool, before: ir.Operation | None = None) -> None:
     """Put a `cf.assert` in front of a linalg op, or `before` another one, for every one in its body, and with `dense`
-    checks of the indices of every `tensor.extract` of a dense tensor. In a branch, or in a loop, of the body they hold
-    where it runs."""
+    checks of the indices of every `tensor.extract` and `tensor.insert` of a dense tensor. In a branch, or in a loop, of
+    the body they hold where it runs."""
     if not op.name.startswith("linalg.") or not op.results or not op.regions:
         return
     for found in ops_in(op)[1:]:
@@ -37,7 +41,7 @@ def check_body(emit: Emitter, op: ir.Operation, dense: bool, before: ir.Operatio
                 (condition,) = _over_all(emit, op, found, found.operands[0:1], [(1, arith.extui, arith.andi)])
                 holds = build.unequal(condition, 0)
                 ir.Operation.create("cf.assert", operands=[holds], attributes={"msg": found.attributes["msg"]})
-            elif dense and found.name in RULES and not is_ragged(found.operands[0].type):
+            elif dense and found.name in RULES and not any(is_ragged(v.type) for v in found.operands):
                 _check_indices(emit, op, found)
 
 
@@ -67,25 +71,30 @@ def check_score(emit: Emitter, op: ir.Operation) -> None:
     made.erase()
 
 
-def _check_indices(emit: Emitter, op: ir.Operation, extract: ir.Operation) -> None:
-    x, *indices = extract.operands
+def _check_indices(emit: Emitter, op: ir.Operation, access: ir.Operation) -> None:
+    if access.name in _WITHOUT:
+        return
+    if access.name not in _TENSOR:
+        text = f"expected in a body no op on tensors but {' and '.join(_TENSOR)}"
+        raise PassFailure(access, f"{text}, got '{access.name}'")
+    x, *indices = list(access.operands)[_TENSOR[access.name] :]
     known = is_outside(x, op)
-    if extract.name not in _SAFE or not (known or None not in shape_of(x.type).shape):
-        text = "expected in a body no op on tensors but tensor.extract, of one that is there before"
-        raise PassFailure(extract, f"{text}, got '{extract.name}'")
-    if extract.name != "tensor.extract" or not indices:
+    if not known and None in shape_of(x.type).shape:
+        text = "expected in a body places in tensors of static extents, or of what is there before"
+        raise PassFailure(access, f"{text}, got '{access.name}' of {x.type}")
+    if not indices:
         return
     # Unsigned, a negative index is the largest. Without elements there is none: 0 is in [0, 1) then.
     steps = [(0, arith.index_cast, arith.maxui)] * len(indices)
     *worst, some = _over_all(
         emit,
         op,
-        extract,
+        access,
         [*indices, indices[0]],
         [*steps, (0, lambda type_, _: build.constant(type_, 1), arith.ori)],
     )
     some = build.unequal(some, 0)
-    emit.named(extract.name)
+    emit.named(access.name)
     for dim, index in enumerate(worst):
         extent = emit.extent(x, dim) if known else shape_of(x.type).shape[dim]
         assert extent is not None
@@ -102,6 +111,10 @@ def _over_all(
 ) -> list[ir.Value]:
     """Values that are there `at` an op in the body, combined over all elements, each by a step of its own, as i64."""
     maps, body = indexing_maps(op), op.regions[0].blocks[0]
+    sums = set(body.arguments[len(op.operands) - len(op.results) :])
+    read = [*values, *captures(makers(values, ops_in(op)[1:]))]
+    if not sums.isdisjoint(read) and "reduction" in analyze(op).kinds:
+        raise PassFailure(at, f"expected checks of what no reduction makes, got '{at.name}' of the sum so far")
     i64 = ir.IntegerType.get_signless(64)
     starts = [tensor.from_elements(dense_type((), i64), [arith.constant(i64, step[0])]) for step in steps]
     around: list[ir.Operation] = []

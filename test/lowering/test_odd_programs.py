@@ -109,6 +109,56 @@ func.func @f(%x: tensor<?xindex>, %w: tensor<?xf32>) -> tensor<?xf32> {
 }
 """
 
+# Each element of a result has a table of its own, which is sorted: the median of three numbers.
+OF_THEIR_OWN = """
+!t = tensor<?x?x3xf32, #ragged.layout<"dr|d">>
+!y = tensor<?x?xf32, #ragged.layout<"dr">>
+#of = affine_map<(b, i) -> (b, i)>
+func.func @f(%x: !t) -> !y {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %e = ragged.empty %x {from = [[0, 0], [0, 1]]} : (!t) -> !y
+  %0 = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i, 0)>, affine_map<(b, i) -> (b, i, 1)>,
+                                        affine_map<(b, i) -> (b, i, 2)>, #of],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x, %x, %x : !t, !t, !t) outs(%e : !y) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %t = tensor.from_elements %a, %b, %c : tensor<3xf32>
+    %s = scf.for %k = %c0 to %c2 step %c1 iter_args(%u = %t) -> tensor<3xf32> {
+      %r = scf.for %j = %c0 to %c2 step %c1 iter_args(%v = %u) -> tensor<3xf32> {
+        %next = arith.addi %j, %c1 : index
+        %p = tensor.extract %v[%j] : tensor<3xf32>
+        %q = tensor.extract %v[%next] : tensor<3xf32>
+        %low = arith.minimumf %p, %q : f32
+        %high = arith.maximumf %p, %q : f32
+        %first = tensor.insert %low into %v[%j] : tensor<3xf32>
+        %both = tensor.insert %high into %first[%next] : tensor<3xf32>
+        scf.yield %both : tensor<3xf32>
+      }
+      scf.yield %r : tensor<3xf32>
+    }
+    %m = tensor.extract %s[%c1] : tensor<3xf32>
+    linalg.yield %m : f32
+  } -> !y
+  return %0 : !y
+}
+"""
+
+# A table of a body's own, of constants.
+CONSTANTS = """
+func.func @f(%x: tensor<?xindex>) -> tensor<?xindex> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      outs(%x : tensor<?xindex>) {
+  ^bb0(%a: index):
+    %c = arith.constant dense<[5, 7, 9]> : tensor<3xindex>
+    %v = tensor.extract %c[%a] : tensor<3xindex>
+    linalg.yield %v : index
+  } -> tensor<?xindex>
+  return %0 : tensor<?xindex>
+}
+"""
+
 # A body that reads elements of a component in a branch, and asks for the longest one.
 BEFORE = """
 !t = tensor<3x?xf32, #ragged.layout<"dr">>
@@ -297,12 +347,22 @@ def test_indices_in_branches_and_loops_of_bodies(target: str) -> None:
     w, offsets = np.array([1, 2, 3], np.float32), np.array([0, 2, 2, 4])
     assert called(GUARDED, "f", [(np.array([0, 1, 2, -1]), offsets), w], target)[0].tolist() == [1, 2, 3, 0]
     assert called(IN_A_LOOP_OF_A_BODY, "f", [np.array([3, 0, 2]), w], target)[0].tolist() == [6, 0, 3]
+    assert called(CONSTANTS, "f", [np.array([2, 0])], target)[0].tolist() == [9, 5]
+    with pytest.raises(rg.RangeError, match=r"tensor\.extract: level 0: expected index in \[0, 3\), got 3"):
+        called(CONSTANTS, "f", [np.array([2, 3])], target)
     for source, x, text in [
         (GUARDED, (np.array([0, 1, 2**40, -1]), offsets), rf"index in \[0, 3\), got {2**40}"),
         (IN_A_LOOP_OF_A_BODY, np.array([1, 5, 2]), r"index in \[0, 3\), got [34]"),
     ]:
         with pytest.raises(rg.RangeError, match=rf"tensor\.extract: level 0: expected {text}"):
             called(source, "f", [x, w], target)
+
+
+@pytest.mark.parametrize("target", [*TARGETS, "ptx-emulator"])
+def test_tables_of_elements_of_their_own(target: str) -> None:
+    x = np.random.default_rng(0).standard_normal((40, 3)).astype(np.float32)
+    made = called(OF_THEIR_OWN, "f", [(x, np.array([0, 30, 30, 40]))], target)[0]
+    np.testing.assert_array_equal(made, np.median(x, axis=1))
 
 
 @pytest.mark.parametrize("target", TARGETS)

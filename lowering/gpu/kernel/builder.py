@@ -3,7 +3,7 @@ one thread."""
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
@@ -19,7 +19,7 @@ from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
-from ragged_dialect.lowering.gpu.kernel.temporaries import replace_allocation, temporaries_of
+from ragged_dialect.lowering.gpu.kernel.temporaries import own_of, replace_allocation, temporaries_of
 from ragged_dialect.passes.base import PassFailure
 
 
@@ -82,7 +82,16 @@ def _indices(kernel: Kernel, counts: list[Mixed], iteration: ir.Value) -> list[i
 
 
 def _share(kernel: Kernel, team: ir.Value) -> None:
-    """Give the allocations of a kernel shared memory, every team its own."""
+    """Give the allocations of a kernel shared memory, every team its own, and threads what they have alone."""
+    for alloc in own_of(kernel.body):
+        type_ = alloc.results[0].type
+        if DYNAMIC in type_.shape:
+            raise PassFailure(alloc, "expected temporaries of static size in the body of a linalg op, got others")
+        for use in list(alloc.results[0].uses):
+            if use.owner.name == "memref.dealloc":
+                use.owner.erase()
+        with ir.InsertionPoint.at_block_begin(kernel.op.regions[0].blocks[0]), alloc.location:
+            replace_allocation(alloc, memref.alloca(type_, [], []))
     shared, others = temporaries_of(kernel.body)
     for alloc in others:
         text = "expected temporaries that shared memory has room for (run place-ragged-temporaries first), got others"

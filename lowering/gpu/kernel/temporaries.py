@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import DYNAMIC, Op, ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.gpu.kernel.shared_memory import EXCHANGE_BYTES, shared_size
 
 
 def temporaries_of(body: ir.Block) -> tuple[list[ir.Operation], list[ir.Operation]]:
-    """The allocations of a body: those of static size while shared memory has room, and the others."""
+    """The allocations of a body: those of static size while shared memory has room, and the others. Not those that
+    threads have of their own."""
     left = DEVICE.shared_bytes - EXCHANGE_BYTES
     shared: list[ir.Operation] = []
     others: list[ir.Operation] = []
-    for alloc in (found for op in body.operations for found in find_ops(op, "memref.alloc", "memref.alloca")):
+    own = set(own_of(body))
+    for alloc in (found for op in body.operations for found in _allocations(op) if found not in own):
         type_ = alloc.results[0].type
         if DYNAMIC not in type_.shape and shared_size(type_) <= left:
             left -= shared_size(type_)
@@ -22,6 +24,16 @@ def temporaries_of(body: ir.Block) -> tuple[list[ir.Operation], list[ir.Operatio
         else:
             others.append(alloc)
     return shared, others
+
+
+def own_of(body: ir.Block) -> list[ir.Operation]:
+    """The allocations in bodies of linalg ops: a thread runs those for an element, and nobody else sees them."""
+    nests = [op for top in body.operations for op in ops_in(top) if op.name.startswith("linalg.")]
+    return [alloc for op in nests for alloc in _allocations(op)]
+
+
+def _allocations(op: Op) -> list[ir.Operation]:
+    return find_ops(op, "memref.alloc", "memref.alloca")
 
 
 def replace_allocation(alloc: ir.Operation, buffer: ir.Value) -> None:
