@@ -16,8 +16,6 @@ from ragged_dialect.arrays.core.creation import assume_valid as assume_valid
 from ragged_dialect.arrays.core.creation import empty_like as empty_like
 from ragged_dialect.arrays.core.creation import from_lengths as from_lengths
 from ragged_dialect.arrays.core.creation import from_offsets as from_offsets
-from ragged_dialect.arrays.core.creation import from_starts_lengths as from_starts_lengths
-from ragged_dialect.arrays.core.creation import narrow as narrow
 from ragged_dialect.arrays.custom_ops.op import torch_op as torch_op
 from ragged_dialect.arrays.index.counts import bincount as bincount
 from ragged_dialect.arrays.index.cuts import split_before as split_before
@@ -40,6 +38,8 @@ from ragged_dialect.arrays.index.routing import group_by as group_by
 from ragged_dialect.arrays.index.routing import segment_sum as segment_sum
 from ragged_dialect.arrays.index.routing import ungroup as ungroup
 from ragged_dialect.arrays.index.row_ids import from_row_ids as from_row_ids
+from ragged_dialect.arrays.index.starts import from_starts_lengths as from_starts_lengths
+from ragged_dialect.arrays.index.starts import narrow as narrow
 from ragged_dialect.arrays.index.windows import windows as windows
 from ragged_dialect.arrays.ops.along import local_index as local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as take_along_axis

@@ -91,9 +91,7 @@ def from_lengths(values: object, *lengths: object, check: bool = True) -> Ragged
 
 
 def from_starts_lengths(values: object, starts: object, lengths: object, check: bool = True) -> RaggedArray:
-    """A ragged array whose components are windows into values, [n, …]: gaps and overlaps are legal.
-
-    RuntimeCheckError for a window that is not inside the values."""
+    """See `index.starts.from_starts_lengths`, of what is not traced."""
     taken = _partitioned("from_starts_lengths", values)
     vectors = [
         _vector(v, f"from_starts_lengths: {name}", taken) for v, name in ((starts, "starts"), (lengths, "lengths"))
@@ -137,10 +135,7 @@ def _check_row_ids(ids: Array, count: int) -> None:
 
 
 def narrow(dense: ArrayLike, start: object, length: object) -> RaggedArray:
-    """A view into a padded array, [B, L, …]: component b is `dense[b, start[b] : start[b] + length[b]]`.
-    `start` and `length` may be one number for all.
-
-    RuntimeCheckError for a window outside its row."""
+    """See `index.starts.narrow`, of what is not traced."""
     taken = storage.peek(dense)
     if taken.ndim < 2:
         raise ArgumentError(f"narrow: expected a dense array of rank 2 or more, got rank {taken.ndim}")

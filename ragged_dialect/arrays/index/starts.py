@@ -1,0 +1,96 @@
+"""`from_starts_lengths` and `narrow`: components that are windows into what is there."""
+
+from __future__ import annotations
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core import creation
+from ragged_dialect.arrays.core.storage import ArrayLike
+from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.index.rows import as_index
+from ragged_dialect.arrays.tracing.agreement import equal_extents
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.loops import widened
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import ArgumentError
+from ragged_dialect.ir import build, shapes, vectors
+
+
+def from_starts_lengths(values: ArrayLike, starts: ArrayLike, lengths: ArrayLike, check: bool = True) -> ArrayLike:
+    """A ragged array whose components are windows into values, [n, …]: gaps and overlaps are legal. Traced code checks
+    what it is given when it runs.
+
+    RuntimeCheckError for a window that is not inside the values.
+
+    >>> rg.from_starts_lengths(np.arange(5.0), np.array([3, 0, 2]), np.array([2, 0, 2])).tolist()
+    [[3.0, 4.0], [], [2.0, 3.0]]
+    """
+    if not _is_traced(values, starts, lengths):
+        return creation.from_starts_lengths(values, starts, lengths, check)
+    return _windows(values, starts, lengths)
+
+
+def narrow(dense: ArrayLike, start: ArrayLike, length: ArrayLike) -> ArrayLike:
+    """A view into a padded array, [B, L, …]: component b is `dense[b, start[b] : start[b] + length[b]]`, such as the
+    keys that a cache has so far. `start` and `length` may be one number for all. Traced code checks them when it runs.
+
+    RuntimeCheckError for a window outside its row.
+
+    >>> rg.narrow(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 0, np.array([1, 2])).tolist()
+    [[1.0], [4.0, 5.0]]
+    """
+    if not _is_traced(dense, start, length):
+        return creation.narrow(dense, start, length)
+    return _in_padded(dense, start, length)
+
+
+def _is_traced(*given: ArrayLike) -> bool:
+    return any(isinstance(one, Value) and one.is_traced for one in given)
+
+
+@operation("from_starts_lengths")
+def _windows(values: Tensor, starts: Tensor, lengths: Tensor) -> Tensor:
+    _check_plain("values", values, 1)
+    first, second = (_vector(x, name) for x, name in ((starts, "starts"), (lengths, "lengths")))
+    equal_extents((lengths, 0), (starts, 0), 0)
+    _check(values, first, second, values.extent(0))
+    axis = NestedAxis("dw", [first, second], [None, None])
+    return values.trace.assembled(values.storage, [axis, *values.axes[1:]], values.dtype)
+
+
+@operation("narrow")
+def _in_padded(dense: Tensor, start: Tensor, length: Tensor) -> Tensor:
+    _check_plain("an array", dense, 2)
+    batch, extent = dense.extent(0), dense.extent(1)
+    starts, lengths = (_for_all(x, name, dense) for x, name in ((start, "start"), (length, "length")))
+    _check(dense, starts, lengths, extent)
+    first = vectors.generate(batch, lambda b: build.add(shapes.load(starts, b), build.mul(b, extent)))
+    storage = shapes.collapse(dense.storage, [[0, 1], *([k] for k in range(2, dense.ndim))])
+    axis = NestedAxis("dw", [first, lengths], [None, None])
+    return dense.trace.assembled(storage, [axis, *dense.axes[2:]], dense.dtype)
+
+
+def _check_plain(what: str, x: Tensor, rank: int) -> None:
+    if x.ndim < rank or not all(isinstance(axis, PlainAxis) for axis in x.axes):
+        raise ArgumentError(f"{x.trace.op}: expected {what} of rank {rank} or more that is dense, got {x.described}")
+
+
+def _check(x: Tensor, starts: ir.Value, lengths: ir.Value, extent: build.Mixed) -> None:
+    builders.assert_valid([starts, lengths, build.value(extent)], "windows", x.trace.op, 1)
+
+
+def _vector(x: Tensor, name: str) -> ir.Value:
+    if x.dtype.kind != "i" or not x.is_dense or x.ndim != 1:
+        raise ArgumentError(f"{x.trace.op}: expected a vector of integers for {name}, got {x.described}")
+    return shapes.as_vector(widened(x).storage)
+
+
+def _for_all(x: Tensor, name: str, dense: Tensor) -> ir.Value:
+    """A number for each row."""
+    if not x.axes:
+        number = as_index(x, name)
+        return vectors.generate(dense.extent(0), lambda _: number)
+    vector = _vector(x, name)
+    equal_extents((dense, 0), (x, 0), 0)
+    return vector
