@@ -11,7 +11,7 @@ import numpy as np
 from ragged_dialect.arrays.core.arguments import bind
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.numpy import bodies, nans, searching
-from ragged_dialect.arrays.numpy.ufuncs import PRODUCT, REDUCTIONS, allowed, is_left_out, reduce
+from ragged_dialect.arrays.numpy.ufuncs import PRODUCT, REDUCTIONS, allowed, as_numpys, is_left_out, reduce
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, Operation
 from ragged_dialect.errors import ArgumentError
 
@@ -105,7 +105,12 @@ def apply_function(
     bind(own, signature, args, allowed(own, given, tuple(signature.parameters)))
     if name in FUNCTIONS and isinstance(run, Operation):  # arrays are given by position, and tell the program
         args, given = run.bound(args, given)
-    return run(*args, **given)
+    found = run(*args, **given)
+    return found if name in _PYTHONS else as_numpys(found)
+
+
+_PYTHONS = frozenset({"size"})
+"""Functions of NumPy that give numbers of Python."""
 
 
 @cache

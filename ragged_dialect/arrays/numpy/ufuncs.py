@@ -41,7 +41,14 @@ def apply_ufunc(
         hint = f" ({PRODUCT})" if name in _PRODUCTS else ""
         raise ArgumentError(f"np.{name}: expected a ufunc that ragged arrays have, got another{hint}")
     given = {key: value for key, value in options.items() if key == "axis" or not is_left_out(value)}
-    return _METHODS[method](name, *inputs, **allowed(f"np.{name}", given, OPTIONS[method]))
+    return as_numpys(_METHODS[method](name, *inputs, **allowed(f"np.{name}", given, OPTIONS[method])))
+
+
+def as_numpys(found: ArrayLike) -> ArrayLike:
+    """What NumPy makes of Python's numbers, which is none of them: its dtype counts."""
+    if is_tuple(found):
+        return tuple(map(as_numpys, found))
+    return found.strong if isinstance(found, Tensor) else found
 
 
 def is_left_out(value: object) -> bool:

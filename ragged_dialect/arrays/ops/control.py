@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import resolve, where
@@ -20,7 +20,6 @@ from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, kind_of
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.match import definer
-from ragged_dialect.types import dense_type
 
 Condition = Callable[[ArrayLike], ArrayLike]
 """Whether the body runs, given what is carried."""
@@ -227,7 +226,5 @@ def _promoted(init: Tensor, x: Tensor) -> Tensor:
     dtype = resolve("add", [init, x])[1][0]
     if x.weak and dtype == init.dtype:
         return init
-    value = convert(init.value, init.dtype, dtype)
-    if x.weak:
-        return Tensor(init.trace, value, dtype, (), weak=True)
-    return Tensor(init.trace, tensor.from_elements(dense_type((), value.type), [value]), dtype, ())
+    number = Tensor(init.trace, convert(init.value, init.dtype, dtype), dtype, (), weak=True)
+    return number if x.weak else number.strong

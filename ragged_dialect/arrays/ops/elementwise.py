@@ -90,6 +90,8 @@ def _make(name: str, results: int) -> Operation:
     def body(*operands: Tensor) -> Tensor | tuple[Tensor, ...]:
         if len(operands) != (wanted := getattr(np, name).nin):
             raise ArgumentError(f"{name}: expected {wanted} arguments, got {len(operands)}")
+        if name == "power" and all(x.weak for x in operands):
+            operands = _with_inverse(*operands)
         inputs, outputs = resolve(name, operands, results)
         loop = Loop(inputs[0], outputs[0])
 
@@ -103,6 +105,20 @@ def _make(name: str, results: int) -> Operation:
     body.__name__ = name
     body.__doc__ = f"NumPy's `{name}`, element by element, with broadcasting."
     return operation(name, elementwise=True, direct=_by_products if name == "power" else None)(body)
+
+
+def _with_inverse(x: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+    """The operands of a power of Python's numbers, which is a float of a negative exponent. One that only calls know
+    has to be none: the program has one dtype."""
+    if x.dtype.kind == "f" or exponent.dtype.kind == "f":
+        return x, exponent
+    if exponent.constant is None:
+        x.trace.number_in(
+            exponent, 0, 2**63 - 1, f"{x.trace.op} by an exponent that calls know (2.0 ** n for negative ones)"
+        )
+    elif exponent.constant < 0:
+        x = UFUNCS["multiply"](x, 1.0)
+    return x, exponent
 
 
 def _by_products(x: ArrayLike, exponent: ArrayLike) -> ArrayLike | None:

@@ -130,6 +130,11 @@ class Tensor(Value):
                 self._storage = self.value if self.is_dense else builders.values(self.value)
         return self._storage
 
+    @property
+    def strong(self) -> Tensor:
+        """A number as an array of rank 0, whose dtype gives way to none; another tensor as it is."""
+        return Tensor(self.trace, self.storage, self.dtype, ()) if self.weak else self
+
     def place(self, dim: int) -> tuple[int, int]:
         """Axis of a dim, and its level there."""
         return self.layout.locate(dim)

@@ -281,12 +281,16 @@ class Trace:
         if dtype.kind != "i" or x.dtype.kind == "b" or (x.dtype.kind == "i" and dtype.itemsize == 8):
             return
         high = 2 ** (8 * dtype.itemsize - 1)
+        self.number_in(x, -high, high - 1, self.op)
+
+    def number_in(self, x: Tensor, low: int, high: int, op: str) -> None:
+        """A Python number is used where it has to be in a range; `op` is named where it is not."""
         if x.leaf is x.constant is x.computed is None:
             number = build.to_index(x.value)
-            builders.assert_valid([number], "at_most", self.op, 0, high - 1)
-            builders.assert_valid([build.sub(0, number)], "at_most", self.op, 0, high)
+            builders.assert_valid([number], "at_most", op, 0, high)
+            builders.assert_valid([build.sub(0, number)], "at_most", op, 0, -low)
             return
-        fits = Fits(self.op, -1 if x.leaf is None else x.leaf, -high, high - 1)
+        fits = Fits(op, -1 if x.leaf is None else x.leaf, low, high)
         if x.constant is not None:
             fits.check(x.constant)
         elif x.leaf is not None:

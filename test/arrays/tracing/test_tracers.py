@@ -126,7 +126,6 @@ ASKED: list[tuple[Callable[[Any], Any], str]] = [
     (pickle.dumps, "got a pickle"),
     (rg.empty_like, "got empty_like in jit function 'asked' (use np.zeros_like(x))"),
     (lambda x: rg.from_lengths(np.zeros(9), x.sum(2)), "rg.partition for new structures"),
-    (lambda x: rg.narrow(np.zeros((4, 9)), 0, x.sum()), "rg.partition for new structures"),
     (lambda x: x.nbytes, "got nbytes in jit function 'asked' (pass it as an argument"),
     (lambda x: x.grad, "got grad in jit function 'asked' (rg.grad and rg.value_and_grad compute gradients)"),
     (lambda x: x.to("cpu"), "got to in jit function 'asked' (move the arguments of the call)"),
@@ -177,7 +176,7 @@ COMPUTED: dict[str, tuple[Callable[..., Any], int, str]] = {
     "product": (lambda a, n: a + n * 2, 1000, "add: expected a number in [-128, 127], got 2000"),
     "minus": (lambda a, n: a + -n, 1000, "add: expected a number in [-128, 127], got -1000"),
     "choice": (lambda a, n: a + rg.where(n > 0, n, 0), 1000, "add: expected a number in [-128, 127], got 1000"),
-    "bound": (lambda a, n: a + np.clip(n, -300, 300), 1000, "add: expected a number in [-128, 127], got 300"),
+    "bound": (lambda a, n: a + rg.clip(n, -300, 300), 1000, "add: expected a number in [-128, 127], got 300"),
     "cast": (lambda a, n: a + rg.astype(n * 1.5, np.int64), 100, "add: expected a number in [-128, 127], got 150"),
     "quotient": (lambda a, n: a + divmod(n, 2)[0], 1000, "add: expected a number in [-128, 127], got 500"),
     "in between": (
@@ -200,6 +199,46 @@ def test_numbers_that_traced_code_computes_fit(case: str) -> None:
         with pytest.raises(rg.RuntimeCheckError) as caught:
             run(x, n)
         assert text in str(caught.value)
+
+
+def test_powers_of_numbers() -> None:
+    """They are floats of negative exponents, as Python's; a program has one dtype."""
+    d, x = np.arange(1.0, 5), rg.from_lengths(np.arange(4.0), [1, 3])
+    for function, given in [
+        (lambda d: d * d.shape[0] ** -1, (d,)),
+        (lambda x: x * x.total**-1, (x,)),
+        (lambda x, k: x / k**-2, (x, 4)),
+        (lambda x, k: x * 2**k, (x, 3)),
+        (lambda x, k: x * 2.0**-k, (x, 3)),
+    ]:
+        assert_as_outside(function, given)
+    halves = rg.jit(lambda x, k: x * 2**-k)
+    text = r"power by an exponent that calls know \(2.0 \*\* n for negative ones\): expected a number in \[0, .*got -3"
+    with pytest.raises(rg.RuntimeCheckError, match=text):
+        halves(x, 3)
+    with pytest.raises(rg.RuntimeCheckError, match=text):
+        rg.jit(lambda x, k: x * 2**k)(x, -3)
+
+
+def test_what_numpy_makes_of_numbers() -> None:
+    """That has a dtype which counts, where Python's gives way."""
+    narrow, short = (rg.from_lengths(np.array([3, 4, 5], dtype), [1, 2]) for dtype in (np.int8, np.float16))
+    for function, given in [
+        (lambda x, k: x * np.maximum(k, 1), (narrow, 100)),
+        (lambda x, k: x * np.exp(k), (short, 2.0)),
+        (lambda x, k: x * max(1, 2) + abs(k), (narrow, 3)),
+        (lambda x: x / np.sqrt(x.shape[0]), (short,)),
+        (lambda x, k: x + np.where(k > 1, k, 0), (narrow, 5)),
+        (lambda x: x * np.size(x, 0), (narrow,)),
+    ]:
+        assert_as_outside(function, given)
+
+
+def assert_as_outside(function: Any, given: tuple[Any, ...]) -> None:
+    own, expected = rg.jit(function)(*given), function(*given)
+    assert own.dtype == expected.dtype
+    parts = (own, expected) if isinstance(own, np.ndarray) else (own.values, expected.values)
+    np.testing.assert_allclose(*parts, rtol=1e-6)
 
 
 def test_computed_numbers_are_those_of_python() -> None:

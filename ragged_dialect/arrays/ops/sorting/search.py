@@ -72,8 +72,7 @@ def _searched(a: Tensor, v: Tensor, side: str, result: DType) -> Tensor:
         raise LayoutError(f"{v.trace.op}: expected a dense vector or lists of numbers to search, got {a.described}")
     vector = a.storage
     (dtype, _), _ = resolve("less", [a, v])
-    if v.weak:
-        v = Tensor(v.trace, tensor.from_elements(ir.RankedTensorType.get([], v.value.type), [v.value]), v.dtype, ())
+    v = v.strong
 
     def belongs_later(here: ir.Value, x: ir.Value) -> ir.Value:
         """Whether x belongs behind an element."""
