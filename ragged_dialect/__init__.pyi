@@ -51,6 +51,10 @@ from ragged_dialect.arrays.ops.elementwise import clip as clip
 from ragged_dialect.arrays.ops.elementwise import erf as erf
 from ragged_dialect.arrays.ops.elementwise import rsqrt as rsqrt
 from ragged_dialect.arrays.ops.elementwise import where as where
+from ragged_dialect.arrays.ops.filled import arange as arange
+from ragged_dialect.arrays.ops.filled import full as full
+from ragged_dialect.arrays.ops.filled import ones as ones
+from ragged_dialect.arrays.ops.filled import zeros as zeros
 from ragged_dialect.arrays.ops.join import chunk as chunk
 from ragged_dialect.arrays.ops.join import concat as concat
 from ragged_dialect.arrays.ops.join import stack as stack

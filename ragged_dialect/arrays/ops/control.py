@@ -57,11 +57,8 @@ def while_loop(condition: Condition, body: Body, init: ArrayLike) -> ArrayLike:
     if trace is None:
         functions = Static.of_function("while_loop", condition), Static.of_function("while_loop", body)
         return _compiled(while_loop, *functions)(init)
-    before, trace.op = trace.op, "while_loop"
-    try:
+    with trace.within("while_loop"):
         return _Carried(trace, init).repeated(condition, body)
-    finally:
-        trace.op = before
 
 
 def fori_loop(lower: ArrayLike, upper: ArrayLike, body: CountedBody, init: ArrayLike) -> ArrayLike:
@@ -83,12 +80,9 @@ def fori_loop(lower: ArrayLike, upper: ArrayLike, body: CountedBody, init: Array
     trace = _entered("fori_loop", body)
     if trace is None:
         return _compiled(fori_loop, Static.of_function("fori_loop", body))(lower, upper, init)
-    before, trace.op = trace.op, "fori_loop"
-    try:
+    with trace.within("fori_loop"):
         low, high = _bound(as_tensor(trace, lower), "lower"), _bound(as_tensor(trace, upper), "upper")
         return _Carried(trace, init).counted(low, high, body)
-    finally:
-        trace.op = before
 
 
 def _entered(op: str, *functions: object) -> Trace | None:

@@ -65,11 +65,8 @@ def scan(function: Step, init: ArrayLike, xs: ArrayLike, *, reverse: bool = Fals
     trace = traced()
     if trace is None:
         return _compiled(Static.of_function("scan", function), bool(reverse))(init, xs)
-    before, trace.op = trace.op, "scan"
-    try:
+    with trace.within("scan"):
         return _Steps(trace, init, xs).made(function, bool(reverse))
-    finally:
-        trace.op = before
 
 
 @lru_cache(maxsize=256)

@@ -211,7 +211,8 @@ class Tensor(Value):
         self.refuse("NumPy's array of it", instead)
 
     def _number(self) -> NoReturn:
-        self.refuse("a number of Python", "compute with it as it is, or pass it in an argument named in static")
+        instead = "compute with it as it is, make arrays by rg.full and rg.arange, or pass it in an argument of static"
+        self.refuse("a number of Python", instead)
 
     __float__ = __int__ = __index__ = __complex__ = _number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -267,10 +267,14 @@ class Trace:
             guard(self.leaves)
             self.guards.append(guard)
 
-    @contextmanager
-    def about(self, what: str) -> Generator[None]:
+    def about(self, what: str) -> AbstractContextManager[None]:
         """Errors name an argument of the operation, or what it is about, too."""
-        before, self.op = self.op, f"{self.op}: {what}"
+        return self.within(f"{self.op}: {what}")
+
+    @contextmanager
+    def within(self, op: str) -> Generator[None]:
+        """Errors name an operation."""
+        before, self.op = self.op, op
         try:
             yield
         finally:
