@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.generic import index_loops, indexing_maps, input_count, iterator_kinds, renumber_loops, without_body
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.passes.base import RaggedPass
@@ -35,17 +36,8 @@ class CollapseRaggedLoops(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Collapse the loops of every op of a module."""
-        found: list[ir.Operation] = []
-
-        def visit(inner: ir.Operation) -> ir.WalkResult:
-            if self.flat and inner.name == "scf.forall":
-                return ir.WalkResult.SKIP
-            if inner.name in _NAMES and not inner.results:
-                found.append(inner)
-            return ir.WalkResult.ADVANCE
-
-        op.walk(visit, ir.WalkOrder.PRE_ORDER)
-        for inner in found:
+        inside = ops_in(op, lambda inner: self.flat and inner.name == "scf.forall")
+        for inner in [x for x in inside if x.name in _NAMES and not x.results]:
             while (inner := _collapse_once(inner)) is not None:
                 pass
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.match import constant_int, defining_op, enclosing
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math import (
     arcsine,
@@ -117,7 +118,7 @@ class ExpandRaggedMath(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         require_isa(op, self.isa)
         library = MathLibrary(op, self.isa)
-        for found in list(_math_ops(op)):
+        for found in _math_ops(op):
             loop = enclosing(found)
             _expand(found, library)
             if loop.name == "scf.for" and _is_short(loop):
@@ -125,15 +126,10 @@ class ExpandRaggedMath(RaggedPass):
         library.keep_variants()
 
 
-def _math_ops(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The math ops below `op`, in order, GPU modules left out."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                if inner.operation.name.startswith("math.") or inner.operation.name == _REMAINDER:
-                    yield inner.operation
-                elif inner.operation.name != "gpu.module":
-                    yield from _math_ops(inner.operation)
+def _math_ops(op: ir.Operation) -> list[ir.Operation]:
+    """The math ops in `op`, in order, GPU modules left out."""
+    inside = ops_in(op, lambda inner: inner.name == "gpu.module")
+    return [inner for inner in inside if inner.name.startswith("math.") or inner.name == _REMAINDER]
 
 
 def _is_short(loop: ir.Operation) -> bool:

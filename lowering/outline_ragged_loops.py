@@ -13,7 +13,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import definer
-from ragged_dialect.ir.walk import captures, free_symbol
+from ragged_dialect.ir.walk import captures, free_symbol, ops_in
 from ragged_dialect.iteration import KERNEL, PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
@@ -44,21 +44,13 @@ class OutlineRaggedLoops(RaggedPass):
         """Outline the loops of every function of a module."""
         kernels: dict[str, str] = {}
         for function in functions_of(op).values():
-            loops: list[ir.Operation] = []
-            _collect(function, loops)
+            loops = [loop for loop in ops_in(function, _is_parallel) if _is_parallel(loop)]
             for k, loop in enumerate(loops):
                 _outline(op, function, loop, k, kernels)
 
 
-def _collect(op: ir.Operation, found: list[ir.Operation]) -> None:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                inner = inner.operation
-                if inner.name == "scf.for" and PARALLEL in inner.attributes:
-                    found.append(inner)
-                else:
-                    _collect(inner, found)
+def _is_parallel(op: ir.Operation) -> bool:
+    return op.name == "scf.for" and PARALLEL in op.attributes
 
 
 def _outline(

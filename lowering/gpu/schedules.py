@@ -25,7 +25,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.erasing import is_erased
 from ragged_dialect.errors import kind_of, require_nothing
 from ragged_dialect.ir import flow
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, GENERAL, SEGMENT, THREADS, Mapping, schedule_names
 from ragged_dialect.lowering.gpu.contract import kernels as contract
 from ragged_dialect.lowering.gpu.kernel import builder
@@ -118,15 +118,7 @@ def schedule(name: str) -> Schedule:
 
 def _has(forall: ir.Operation, *names: str) -> bool:
     """Whether one of some ops stands in a body, outside of payloads."""
-    found = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = found or op.name in names
-        return ir.WalkResult.SKIP if op.name == "linalg.generic" else ir.WalkResult.ADVANCE
-
-    forall.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return any(op.name in names for op in ops_in(forall, lambda op: op.name == "linalg.generic"))
 
 
 def _is_segment(forall: ir.Operation) -> bool:

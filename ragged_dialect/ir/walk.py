@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count
 
 from ragged_dialect._mlir import Op, ir
 
 
-def ops_in(root: Op) -> list[ir.Operation]:
-    """An op and the ops inside it, outer ones first."""
+def ops_in(root: Op, closed: Callable[[ir.Operation], bool] | None = None) -> list[ir.Operation]:
+    """An op and the ops inside it, outer ones first; nothing that is inside of a `closed` one."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         found.append(op)
-        return ir.WalkResult.ADVANCE
+        return ir.WalkResult.SKIP if closed is not None and closed(op) else ir.WalkResult.ADVANCE
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
@@ -27,16 +27,7 @@ def find_ops(root: Op, *names: str) -> list[ir.Operation]:
 
 def outermost(root: Op, name: str) -> list[ir.Operation]:
     """The ops of a name inside an op that are in no other one of it."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name != name:
-            return ir.WalkResult.ADVANCE
-        found.append(op)
-        return ir.WalkResult.SKIP
-
-    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return [op for op in ops_in(root, lambda op: op.name == name) if op.name == name]
 
 
 def is_outside(x: ir.Value, region: Op) -> bool:
