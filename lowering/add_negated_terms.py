@@ -9,7 +9,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import combiner_of
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -48,5 +48,4 @@ def _add(minus: ir.Operation) -> None:
     """Not by `arith.negf`: upstream would make a difference of it again."""
     accumulator, x = minus.operands
     made = arith.addf(accumulator, arith.mulf(x, build.constant(x.type, -1.0)))
-    minus.results[0].replace_all_uses_with(made)
-    minus.erase()
+    replace(minus, made)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.types import is_tensor
 
@@ -35,5 +35,4 @@ class ConvertRaggedSelectsToScf(RaggedPass):
             if is_tensor(a.type) and not is_tensor(condition.type):
                 with ir.InsertionPoint(select), select.location:
                     (made,) = flow.choose(condition, lambda a=a: [a], lambda b=b: [b], [a.type])
-                    select.results[0].replace_all_uses_with(made)
-                select.erase()
+                    replace(select, made)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import constant_int, defining_op, made_by
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.types import is_tensor
 
@@ -96,8 +96,7 @@ def _define_by_itself(division: ir.Operation) -> None:
         some = arith.cmpi(arith.CmpIPredicate.ne, x, arith.subi(x, x))
         widen = arith.index_castui if isinstance(type_.element_type, ir.IndexType) else arith.extui
         made = some if some.type == type_ else widen(type_, some)
-    division.results[0].replace_all_uses_with(made)
-    division.erase()
+    replace(division, made)
 
 
 def _define_power(power: ir.Operation) -> None:

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.host_cpu import host_has, is_x86
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import element_of
-from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.ir.walk import ops_in, replace
 from ragged_dialect.lowering.math.emitter import Bits, Emitter, Number, with_element
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -112,8 +112,7 @@ def _rewrite(op: ir.Operation, soft: bool) -> None:
         del op.attributes["fastmath"]
     value = _expanded(op, soft)
     if value is not None:
-        op.results[0].replace_all_uses_with(value)
-        op.erase()
+        replace(op, value)
 
 
 def _expanded(op: ir.Operation, soft: bool) -> ir.Value | None:

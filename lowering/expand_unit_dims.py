@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.lowering.buffers import is_ambiguous, starts_and_sizes, subview
 from ragged_dialect.passes.base import RaggedPass
 
@@ -37,8 +37,7 @@ class ExpandUnitDims(RaggedPass):
             if is_ambiguous(sizes, type_.rank) and all(stride == 1 for stride in view.attributes["static_strides"]):
                 with ir.InsertionPoint(view), view.location:
                     made = subview(view.operands[0], starts, sizes, _kept(sizes, list(type_.shape)))
-                    view.results[0].replace_all_uses_with(_cast(_cast(made, _any_strides(type_)), type_))
-                view.erase()
+                    replace(view, _cast(_cast(made, _any_strides(type_)), type_))
 
 
 def _kept(sizes: list[Mixed], shape: list[int]) -> list[int]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
 _NOT_EQUAL = 1
@@ -78,8 +78,7 @@ def _load(access: ir.Operation, stored: ir.Type, type_: ir.Type) -> None:
         found = _create("llvm.icmp", type_, loaded, zero, predicate=predicate)
     else:
         found = _create("llvm.bitcast", type_, loaded)
-    access.results[0].replace_all_uses_with(found)
-    access.erase()
+    replace(access, found)
 
 
 def _zeros(type_: ir.Type) -> ir.Attribute:

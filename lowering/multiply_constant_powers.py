@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import is_number, made_by
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
 Power = Callable[[ir.Value], ir.Value]
@@ -43,8 +43,7 @@ class MultiplyConstantPowers(RaggedPass):
             )
             if power is not None:
                 with ir.InsertionPoint(found), found.location:
-                    found.results[0].replace_all_uses_with(power(found.operands[0]))
-                found.erase()
+                    replace(found, power(found.operands[0]))
 
 
 def _floats(type_: ir.Type, exponent: float) -> Power | None:

@@ -13,7 +13,7 @@ from ragged_dialect.erasing import is_erased, no_value
 from ragged_dialect.errors import kind_of
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.match import enclosing
-from ragged_dialect.ir.walk import captures, find_ops, is_outside, ops_in
+from ragged_dialect.ir.walk import captures, find_ops, is_outside, ops_in, replace
 from ragged_dialect.iteration import touches_ragged
 from ragged_dialect.lowering.decompose import decompose_softmax
 from ragged_dialect.lowering.expand_ragged_scans import expand_scans
@@ -126,8 +126,7 @@ def round_in_steps(module: ir.Operation) -> None:
     for op in filter(_is_far, find_ops(module, "arith.truncf")):
         with ir.InsertionPoint(op), op.location:
             rounded = arith.truncf(op.results[0].type, arith.truncf(_between(op.operands[0].type), op.operands[0]))
-        op.results[0].replace_all_uses_with(rounded)
-        op.erase()
+        replace(op, rounded)
 
 
 def _element(type_: ir.Type) -> ir.Type:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -34,8 +34,7 @@ class ReplaceEmptyReshapes(RaggedPass):
         for reshape in find_ops(op, "tensor.collapse_shape"):
             if 0 in reshape.operands[0].type.shape:
                 with ir.InsertionPoint(reshape), reshape.location:
-                    reshape.results[0].replace_all_uses_with(_empty(reshape))
-                reshape.erase()
+                    replace(reshape, _empty(reshape))
 
 
 def _empty(reshape: ir.Operation) -> ir.Value:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.ir.match import element_of, enclosing, made_by
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.math.library import has_fused, require_isa
 from ragged_dialect.lowering.sum_nests import static_count
@@ -72,8 +72,7 @@ def _fuse(op: ir.Operation) -> None:
             if op.name == "arith.subf":
                 left, other = (left, arith.negf(other)) if number == 0 else (arith.negf(left), other)
             made = math.fma(left, right, other)
-        op.results[0].replace_all_uses_with(made)
-        op.erase()
+        replace(op, made)
         product.erase()
         return
 

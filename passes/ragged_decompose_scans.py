@@ -12,7 +12,7 @@ from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import view_of
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.iteration import share_mapping
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import ScanOp
@@ -48,8 +48,7 @@ class RaggedDecomposeScans(RaggedPass):
         """Replace the ops of a module."""
         for found in find_ops(op, ScanOp.OPERATION_NAME):
             with ir.InsertionPoint(found), found.location:
-                found.results[0].replace_all_uses_with(decomposed(found))
-            found.erase()
+                replace(found, decomposed(found))
 
 
 def decomposed(op: ir.Operation) -> ir.Value:

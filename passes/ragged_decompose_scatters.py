@@ -12,7 +12,7 @@ from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import defining_op, made_by, view_of
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.grouping import ScatterAddOp
 from ragged_dialect.ops.making import ReduceAcrossOp
@@ -59,8 +59,7 @@ class RaggedDecomposeScatters(RaggedPass):
                 scatter = self._scatter(found)
                 made = None if scatter is None else scatter.decomposed()
             if made is not None:
-                found.results[0].replace_all_uses_with(made)
-                found.erase()
+                replace(found, made)
 
     def _scatter(self, op: ir.Operation) -> _Scatter | None:
         if op.name == ReduceAcrossOp.OPERATION_NAME:

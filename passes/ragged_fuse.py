@@ -11,6 +11,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import bit_width, defining_op, enclosing, loop_of, made_by
+from ragged_dialect.ir.walk import erase_unused
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
@@ -338,9 +339,7 @@ class _Block:
         for gone in sorted((*nest.roots, *nest.absorbed), key=lambda o: self.place[o], reverse=True):
             empties = [found for v in gone.operands if (found := made_by(v, "ragged.empty")) is not None]
             gone.erase()
-            for empty in dict.fromkeys(empties):
-                if not any(True for _ in empty.result.uses):
-                    empty.erase()
+            erase_unused(dict.fromkeys(empties))
 
 
 def _nest(op: ir.Operation) -> FusedNest | None:

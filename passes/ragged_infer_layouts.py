@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import erase_unused, replace
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.layout_flow import LayoutFlow, update_function_types
 from ragged_dialect.passes.rewriting import cast, walk
@@ -65,21 +66,13 @@ class RaggedInferLayouts(RaggedPass):
         update_function_types(flow.changed_functions())
         for found in annotations:
             _drop(found)
-        _erase_dead(op)
-
-
-def _erase_dead(root: ir.Operation) -> None:
-    """Erase the empties that were replaced, and the extents that only they used."""
-    for op in reversed(list(walk(root))):
-        if op.name in ("tensor.empty", "tensor.dim") and not any(True for _ in op.results[0].uses):
-            op.erase()
+        # The empties that were replaced, and the extents that only they used.
+        erase_unused(found for found in walk(op) if found.name in ("tensor.empty", "tensor.dim"))
 
 
 def _drop(annotation: ir.Operation) -> None:
-    x, result = annotation.operands[0], annotation.results[0]
     with ir.InsertionPoint(annotation), annotation.location:
-        result.replace_all_uses_with(cast(x, result.type))
-    annotation.erase()
+        replace(annotation, cast(annotation.operands[0], annotation.results[0].type))
 
 
 def _replace_empty(op: ir.Operation, classes: StructureClasses) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import definer
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.scheduling import schedule
 
@@ -58,8 +58,7 @@ def _begun(op: ir.Operation) -> ir.Operation:
     with ir.InsertionPoint(op), op.location:
         turn = builders.all_to_all_start(op.operands[0])
         wait = builders.all_to_all_wait(op.operands[0], turn)
-    op.results[0].replace_all_uses_with(wait)
-    op.erase()
+    replace(op, wait)
     return definer(wait)
 
 
@@ -74,6 +73,5 @@ def _waited_for(start: ir.Operation, wait: ir.Operation) -> None:
     """Make one op of an exchange that is begun and waited for at once."""
     with ir.InsertionPoint(start), start.location:
         made = builders.all_to_all(start.operands[0])
-    wait.results[0].replace_all_uses_with(made)
-    wait.erase()
+    replace(wait, made)
     start.erase()

@@ -12,7 +12,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.match import defining_op, is_sum_of_products, is_zeros, loop_of, made_by
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.attention import result_shapes
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -51,8 +51,7 @@ class RaggedRaiseAttention(RaggedPass):
             match = _matched(found)
             if match is not None and all(n != DYNAMIC and n <= self.head_dims for n in match.head_dims):
                 with ir.InsertionPoint(found), found.location:
-                    found.results[0].replace_all_uses_with(match.attention(found.results[0].type))
-                found.erase()
+                    replace(found, match.attention(found.results[0].type))
 
 
 class _Match(NamedTuple):

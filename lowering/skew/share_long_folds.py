@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.match import constant_int, enclosing
-from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.ir.walk import find_ops, ops_in, replace
 from ragged_dialect.lowering.folds import Fold
 from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.rows.groups import CHUNK
@@ -78,5 +78,4 @@ def _share(loop: ir.Operation, fold: Fold, entries: int) -> None:
             return [fold.apply(carried[0], memref.load(parts, [i]))]
 
         made = flow.for_loop(tiles, [init], combined)
-    loop.results[0].replace_all_uses_with(made[0])
-    loop.erase()
+    replace(loop, made[0])

@@ -18,6 +18,7 @@ from ragged_dialect.checking.checker import Checker
 from ragged_dialect.ir import flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer
+from ragged_dialect.ir.walk import erase_unused
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.types import shape_of
 
@@ -87,9 +88,7 @@ class Emitter(Checker[ir.Value]):
 
     def finish(self) -> None:
         """Erase helper values that no check took."""
-        for value in reversed(self._made):
-            if not any(True for _ in value.uses):
-                definer(value).erase()
+        erase_unused(map(definer, self._made))
         self._made.clear()
 
     def index(self, value: Extent) -> ir.Value:

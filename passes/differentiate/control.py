@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import around, definer
-from ragged_dialect.ir.walk import captures, find_ops, values_in
+from ragged_dialect.ir.walk import captures, erase_unused, find_ops, values_in
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
@@ -76,7 +76,7 @@ class Pulled:
         found = [scope.of(p) for p in places]
         self.arguments = [zeros_like(like) if c is None else c for c, (_, like) in zip(found, linear, strict=True)]
         self._scope = scope
-        self._dead = [*reversed(ops), *map(definer, places)]
+        self._dead = [*map(definer, places), *ops]
 
     def of(self, value: ir.Value, like: ir.Value) -> ir.Value:
         """The cotangent of a captured value."""
@@ -85,9 +85,7 @@ class Pulled:
 
     def clean(self) -> None:
         """Erase what stood for tangents, when what is yielded is there."""
-        for op in self._dead:
-            if not any(True for result in op.results for _ in result.uses):
-                op.erase()
+        erase_unused(self._dead)
 
 
 def _likes(ctx: Cotangents, block: ir.Block, known: ValueMap) -> Iterator[tuple[ir.Value, ir.Value]]:

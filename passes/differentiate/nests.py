@@ -10,7 +10,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import element_of, terminator
-from ragged_dialect.ir.walk import captures, makers
+from ragged_dialect.ir.walk import captures, erase_unused, makers
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
@@ -179,10 +179,7 @@ def mapped(ins: Sequence[Access], out: Access, kinds: Sequence[str], body: Body)
 
 def erase_dead(block: ir.Block) -> None:
     """Erase the ops of a body whose results nothing reads."""
-    for op in reversed(list(block.operations)[:-1]):
-        results = list(op.operation.results)
-        if results and not any(True for result in results for _ in result.uses):
-            op.operation.erase()
+    erase_unused(op for op in list(block.operations)[:-1] if len(op.operation.results))
 
 
 def starting_at(start: ir.Value | None) -> Callable[[ir.Value], ir.Value]:

@@ -1,4 +1,4 @@
-"""Ops with what is inside their regions: finding some of them, what they capture."""
+"""Ops with what is inside their regions: finding some of them, what they capture, putting values in their place."""
 
 from __future__ import annotations
 
@@ -89,3 +89,16 @@ def locate(root: ir.Operation, location: ir.Location) -> None:
         return ir.WalkResult.ADVANCE
 
     root.walk(move)
+
+
+def replace(op: Op, value: ir.Value) -> None:
+    """Put a value in place of the only result of an op, or of the first where that is all that is read, and erase it."""
+    op.operation.results[0].replace_all_uses_with(value)
+    op.operation.erase()
+
+
+def erase_unused(ops: Iterable[Op]) -> None:
+    """Erase those of some ops, the last one first, of which nothing reads a result."""
+    for op in reversed([op.operation for op in ops]):
+        if not any(True for result in op.results for _ in result.uses):
+            op.erase()

@@ -8,7 +8,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import terminator
-from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.ir.walk import find_ops, ops_in, replace
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, may_overlap, root
 from ragged_dialect.lowering.folds import Fold
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
@@ -103,8 +103,7 @@ class BlockBody:
             self._scan(op)
             return
         with ir.InsertionPoint(op):
-            op.results[0].replace_all_uses_with(emit_fold(op, fold, self.thread, self.exchange))
-        op.erase()
+            replace(op, emit_fold(op, fold, self.thread, self.exchange))
 
     def _scan(self, op: ir.Operation) -> None:
         """A loop of running sums; one that does more runs step by step."""
@@ -114,8 +113,7 @@ class BlockBody:
             return
         with ir.InsertionPoint(op):
             self.barriers.settle(_written(op))
-            op.results[0].replace_all_uses_with(emit_scan(scan, self.thread, self.exchange))
-        op.erase()
+            replace(op, emit_scan(scan, self.thread, self.exchange))
 
 
 def _require_known(op: ir.Operation) -> None:

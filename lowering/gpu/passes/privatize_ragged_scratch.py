@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.ir.walk import replace
 from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, Mapping
 from ragged_dialect.lowering.buffers import is_allocation, region, root, touches
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -51,8 +52,7 @@ def _privatize(forall: ir.Operation) -> None:
         view = _result_for(op, block)
         if view is not None:
             _move_before(definer(view), op)
-            op.results[0].replace_all_uses_with(view)
-            op.erase()
+            replace(op, view)
 
 
 def _is_private(op: ir.Operation) -> bool:
@@ -70,8 +70,7 @@ def _allocate_inside(subview: ir.Operation) -> None:
     with ir.InsertionPoint(subview), subview.location:
         inside = memref.alloc(ir.MemRefType.get(old.shape, old.element_type), [], [])
         same = ir.Operation.create("memref.cast", results=[old], operands=[inside]).result
-    subview.results[0].replace_all_uses_with(same)
-    subview.erase()
+    replace(subview, same)
 
 
 def _result_for(private: ir.Operation, block: ir.Block) -> ir.Value | None:
