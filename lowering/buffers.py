@@ -152,6 +152,23 @@ def size_key(size: Mixed) -> Hashable:
     return size if number is None else number
 
 
+def offsets_of(length: ir.Value, component: ir.Value) -> ir.Value | None:
+    """The vector that a length is the difference of two adjacent elements of, those of a component; None for others."""
+    difference = made_by(length, "arith.subi")
+    above, below = (None, None) if difference is None else map(_entry, difference.operands)
+    if above is None or below is None or below[1] != component or above[0] != below[0]:
+        return None
+    after = made_by(above[1], "arith.addi")
+    return below[0] if after is not None and set(map(size_key, after.operands)) == {component, 1} else None
+
+
+def _entry(x: ir.Value) -> tuple[ir.Value, ir.Value] | None:
+    """Vector and place of an index that is loaded from a vector."""
+    cast = made_by(x, "arith.index_cast")
+    load = made_by(x if cast is None else cast.operands[0], "memref.load")
+    return None if load is None or len(load.operands) != 2 else (load.operands[0], load.operands[1])
+
+
 def extent(x: ir.Value, dim: int) -> Mixed:
     """Extent of a buffer at the insertion point, of a view by what it is a view of."""
     if x.type.shape[dim] != DYNAMIC:

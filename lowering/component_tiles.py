@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import definer, made_by, terminator
+from ragged_dialect.ir.match import terminator
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_address, size_key
+from ragged_dialect.lowering.buffers import is_address, offsets_of, size_key
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.rows.cutting import narrow
 from ragged_dialect.lowering.rows.groups import CHUNK, RowGroup, row_groups
@@ -107,16 +107,3 @@ class ComponentTiles:
             return self._first_tile(build.value(build.add(component, 1)), first, rows)
 
         return ended(end, [build.value(build.add(tile, 1))], build.value(0), count)[0]
-
-
-def offsets_of(length: ir.Value, component: ir.Value) -> ir.Value | None:
-    """The vector that a length is the difference of two adjacent elements of, those of a component; None for others."""
-    high, low = (made_by(x, "arith.index_cast") for x in definer(length).operands)
-    if high is None or low is None:
-        return None
-    above, below = (made_by(x.operands[0], "memref.load") for x in (high, low))
-    if above is None or below is None or len(list(below.operands)) != 2 or list(below.operands)[1] != component:
-        return None
-    after = made_by(list(above.operands)[1], "arith.addi")
-    is_next = after is not None and set(map(size_key, after.operands)) == {component, 1}
-    return below.operands[0] if is_next and above.operands[0] == below.operands[0] else None

@@ -12,8 +12,8 @@ from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import find_ops, outermost
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import inner_size, is_address
-from ragged_dialect.lowering.component_tiles import ComponentTiles, offsets_of
+from ragged_dialect.lowering.buffers import inner_size, is_address, offsets_of
+from ragged_dialect.lowering.component_tiles import ComponentTiles
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.program_runtime import call, declare
 from ragged_dialect.lowering.records import REFUSES

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of
-from ragged_dialect.ir.match import byte_size, constant_int, is_made_in, is_number, made_by
+from ragged_dialect.ir.match import byte_size, constant_int, definer, is_made_in, is_number, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import GUARD
-from ragged_dialect.lowering.buffers import is_own, root
+from ragged_dialect.lowering.buffers import is_own, offsets_of, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.vector.machine import Registers
@@ -244,24 +244,15 @@ def _run_of(loop: ir.Operation) -> Run | None:
     whole = constant_int(inner[0].operands[0]) == 0 and inner[0].operands[1] == length
     plain = list(view.attributes["static_strides"]) == [1] and strides_of(buffer) == [1]
     inside = value.owner == inner[0].regions[0].blocks[0]
-    if not (index and whole and plain) or inside or not _are_offsets(loop, start, length):
+    if not (index and whole and plain) or inside or not _is_from(start, length, loop):
         raise Unfit("a loop in it")
     return Run(inner[0], view, value, start, length)
 
 
-def _are_offsets(loop: ir.Operation, start: ir.Value, length: ir.Value) -> bool:
+def _is_from(start: ir.Value, length: ir.Value, loop: ir.Operation) -> bool:
     """Whether a length is from a start, an entry of a vector at the index of a loop, to the next entry."""
-    minus = made_by(length, "arith.subi")
-    if minus is None or minus.operands[1] != start:
-        return False
-    casts = [made_by(x, "arith.index_cast") for x in (start, minus.operands[0])]
-    loads = [None if cast is None else made_by(cast.operands[0], "memref.load") for cast in casts]
-    if loads[0] is None or loads[1] is None or loads[0].operands[0] != loads[1].operands[0]:
-        return False
-    index = loop.regions[0].blocks[0].arguments[0]
-    further = made_by(loads[1].operands[1], "arith.addi")
-    one = further is not None and further.operands[0] == index and constant_int(further.operands[1]) == 1
-    return one and loads[0].operands[1] == index
+    offsets = offsets_of(length, loop.regions[0].blocks[0].arguments[0])
+    return offsets is not None and definer(length).operands[1] == start
 
 
 # Elements -----------------------------------------------------------------------------------------

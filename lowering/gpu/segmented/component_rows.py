@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import constant_int, definer, defining_op
+from ragged_dialect.ir.match import definer, defining_op, made_by
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer, region, root, starts_and_sizes
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer, offsets_of, region, root, starts_and_sizes
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
 _ADDRESSING = VIEWS | {"memref.load", "memref.dim"}
@@ -51,9 +51,9 @@ class Components(Iterations):
     @property
     def offsets(self) -> ir.Value:
         """The vector outside that has them."""
-        found = _loaded(self.low)
+        found = offsets_of(self.length, self.component)
         assert found is not None
-        return found[0]
+        return found
 
     @property
     def length(self) -> ir.Value:
@@ -90,23 +90,13 @@ class RowMatcher:
 
     def _is_length(self, size: Mixed, start: Mixed) -> bool:
         """Whether a slice has the component's rows: the same for all operands."""
-        op = defining_op(size) if isinstance(size, ir.Value) else None
-        if op is None or op.name != "arith.subi" or op.operands[1] != start:
+        op = made_by(size, "arith.subi") if isinstance(size, ir.Value) else None
+        if op is None or op.operands[1] != start:
             return False
-        if self.difference is None and isinstance(start, ir.Value) and self._are_offsets(start, op.operands[0]):
-            self.difference = op
+        if self.difference is None:
+            offsets = offsets_of(op.results[0], self.body.arguments[0])
+            self.difference = op if offsets is not None and is_outside(offsets, self.body.owner) else None
         return self.difference is not None and self.difference == op
-
-    def _are_offsets(self, low: ir.Value, high: ir.Value) -> bool:
-        """Whether two indices are what a vector from outside has at the component and after it."""
-        first, second = _loaded(low), _loaded(high)
-        if first is None or second is None or first[0] != second[0] or not is_outside(first[0], self.body.owner):
-            return False
-        after = defining_op(second[1])
-        if first[1] != self.body.arguments[0] or after is None or after.name != "arith.addi":
-            return False
-        steps = [x for x in after.operands if constant_int(x) == 1]
-        return first[1] in list(after.operands) and len(steps) == 1
 
     def extent(self, loop: int) -> Mixed | None:
         """The extent of a parallel loop, as far as it is known outside."""
@@ -120,16 +110,6 @@ class RowMatcher:
             return None
         size = sizes[dim]
         return size if isinstance(size, ir.Value) and is_outside(size, self.body.owner) else None
-
-
-def _loaded(x: ir.Value) -> tuple[ir.Value, ir.Value] | None:
-    """Vector and place of an index that is loaded from a vector."""
-    op = defining_op(x)
-    if op is not None and op.name == "arith.index_cast":
-        op = defining_op(op.operands[0])
-    if op is None or op.name != "memref.load" or len(op.operands) != 2:
-        return None
-    return op.operands[0], op.operands[1]
 
 
 def is_row_of_component(view: ir.Value, body: ir.Block) -> bool:
