@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.clone import copy_attributes
+from ragged_dialect.ir.match import element_of
 from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
@@ -48,7 +49,7 @@ class LowerMemoryTypes(RaggedPass):
 def _stored(type_: ir.Type) -> ir.Type | None:
     """What a type is in memory, None where it is itself."""
     lanes = isinstance(type_, ir.VectorType)
-    element = type_.element_type if lanes else type_
+    element = element_of(type_)
     if isinstance(element, ir.IntegerType) and element.width == 1:
         width = 8
     elif lanes and isinstance(element, ir.BF16Type):
@@ -60,8 +61,7 @@ def _stored(type_: ir.Type) -> ir.Type | None:
 
 
 def _is_bool(type_: ir.Type) -> bool:
-    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-    return isinstance(element, ir.IntegerType)
+    return isinstance(element_of(type_), ir.IntegerType)
 
 
 def _written(value: ir.Value, stored: ir.Type) -> ir.Value:

@@ -35,20 +35,16 @@ def _merge_components(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     total: dict[int, Mixed] = {}
     if shape.has_extent_part(dim):
         total[dim] = positions(parts, dim + 1)
-    merged = with_shape(parts, shape, lambda old: None if old == dim + 1 else old - (old > dim), {}, total)
-    return merged
+    return with_shape(parts, shape, dropping(dim + 1), {}, total)
 
 
 def _merge_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     offsets = parts.vectors["offsets", dim + 1]
     inner = parts.extent(dim)
-    outer = build.divide(parts.parents(dim + 1), inner) if _above_zero(inner) else outer_count(parts, dim)
+    divides = isinstance(inner, int) and inner > 0
+    outer = build.divide(parts.parents(dim + 1), inner) if divides else outer_count(parts, dim)
     merged = vectors.generate(build.add(outer, 1), lambda i: shapes.load(offsets, build.mul(i, inner)))
     return with_shape(parts, shape, dropping(dim, dim + 1), {("offsets", dim): merged})
-
-
-def _above_zero(extent: Mixed) -> bool:
-    return isinstance(extent, int) and extent > 0
 
 
 def _merge_levels(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
@@ -91,10 +87,6 @@ def _merge_untile(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
         axis, _ = parts.layout.locate(dim)
         extents[dim] = build.ceildiv(parts.storage_dim(axis), shape.factor(dim))
     return with_shape(parts, shape, dropping(dim + 1), {}, extents)
-
-
-def _merge_tiles(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
-    return with_shape(parts, shape, dropping(dim + 1), {})
 
 
 def _merge_tile_parts(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
@@ -168,6 +160,6 @@ _MERGES: dict[str, Callable[[Parts, int, RaggedShape], Parts]] = {
     "scale": _merge_scale,
     "features": _merge_features,
     "untile": _merge_untile,
-    "tiles": _merge_tiles,
+    "tiles": _merge_untile,  # of tiles, which have no extent of their own
     "tile_parts": _merge_tile_parts,
 }

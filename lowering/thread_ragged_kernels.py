@@ -17,6 +17,7 @@ from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.llvm_text import constants, fields
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare
+from ragged_dialect.lowering.program_runtime import call as call_runtime
 from ragged_dialect.lowering.thread_pool import SHARE
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -181,12 +182,5 @@ def _rewrite(call: ir.Operation, captures: list[ir.Value], task: str, tile: int)
         place = llvm.getelementptr(pointer, storage, [], [0, k], struct, None)
         llvm.store(value, place)
     address = llvm.mlir_addressof(pointer, task)
-    ir.Operation.create(
-        "llvm.call",
-        operands=[address, storage, count, work, llvm.mlir_constant(ir.IntegerAttr.get(i64, tile))],
-        attributes={
-            "callee": ir.FlatSymbolRefAttr.get("ragged_parallel_for"),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([5, 0]),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-        },
-    )
+    rows = llvm.mlir_constant(ir.IntegerAttr.get(i64, tile))
+    call_runtime("ragged_parallel_for", [address, storage, count, work, rows])

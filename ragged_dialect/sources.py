@@ -67,23 +67,17 @@ def _check_axis(likes: list[RaggedShape], sources: list[Source | None], result: 
                 f"(level {source.level} of like {source.like})"
             )
         if letter in RAGGED:
-            _check_parents(likes, sources, result, dim)
+            parent_dims(likes, sources, result, dim)
         if letter == "t":
             _check_tile(sources, dim, source)
-
-
-def _check_parents(likes: list[RaggedShape], sources: list[Source | None], result: RaggedShape, dim: int) -> None:
-    """A ragged level needs its parents before it. They may be those of another like: dense ones at the same place of
-    its batch, ragged ones at the same place among the ragged ones."""
-    source = sources[dim]
-    assert source is not None
-    parent_dims(likes, sources, result, dim)
 
 
 def parent_dims(
     likes: list[RaggedShape], sources: list[Source | None], result: RaggedShape, dim: int
 ) -> dict[int, int]:
-    """For the ragged level at result `dim`: the result dim of each level before it in its like."""
+    """For the ragged level at result `dim`: the result dim of each level before it in its like. LayoutError where there
+    is none: it may also be of another like, a dense one at the same place of its batch, a ragged one at the same place
+    among the ragged ones."""
     source = sources[dim]
     assert source is not None
     like = likes[source.like]

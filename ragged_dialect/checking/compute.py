@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Extent, Q
+from ragged_dialect.ir.expressions import never_negative
 from ragged_dialect.iteration import Access, Iteration, Use, is_elementwise
 from ragged_dialect.types import is_tensor
 
@@ -140,18 +141,9 @@ def _bounds(ask: Checker[Q], expr: ir.AffineExpr, last: Callable[[int], Extent[Q
         return ends if factor >= 0 else (ends[1], ends[0])
     if isinstance(expr, ir.AffineModExpr):
         most = expr.rhs.value - 1
-        return 0, ask.least(high, most) if _never_negative(expr.lhs) else most
+        return 0, ask.least(high, most) if never_negative(expr.lhs) else most
     up = factor - 1 if isinstance(expr, ir.AffineCeilDivExpr) else 0
     return ask.floor(ask.plus(low, up), factor), ask.floor(ask.plus(high, up), factor)
-
-
-def _never_negative(expr: ir.AffineExpr) -> bool:
-    """Whether an expression of loops has no negative value whatever their extents are."""
-    if isinstance(expr, ir.AffineConstantExpr):
-        return expr.value >= 0
-    if isinstance(expr, ir.AffineBinaryExpr) and not isinstance(expr, ir.AffineModExpr):
-        return _never_negative(expr.lhs) and _never_negative(expr.rhs)
-    return True
 
 
 def _near_number(end: int) -> int:

@@ -33,11 +33,13 @@ def affine_value(expr: ir.AffineExpr, point: Sequence[Mixed]) -> Mixed:
         return build.add(a, b)
     if isinstance(expr, ir.AffineMulExpr):
         return build.mul(a, b)
-    return _DIVISIONS[type(expr)][_is_natural(expr.lhs)](build.value(a), build.value(b))
+    return _DIVISIONS[type(expr)][never_negative(expr.lhs)](build.value(a), build.value(b))
 
 
-def _is_natural(expr: ir.AffineExpr) -> bool:
+def never_negative(expr: ir.AffineExpr) -> bool:
     """Whether an expression of indices is never negative, by its form."""
     if isinstance(expr, ir.AffineConstantExpr):
         return expr.value >= 0
-    return not isinstance(expr, ir.AffineBinaryExpr) or (_is_natural(expr.lhs) and _is_natural(expr.rhs))
+    if isinstance(expr, ir.AffineBinaryExpr) and not isinstance(expr, ir.AffineModExpr):
+        return never_negative(expr.lhs) and never_negative(expr.rhs)
+    return True

@@ -28,10 +28,7 @@ def for_loop(
 ) -> list[ir.Value]:
     """`scf.for` from 0 to count; the values that it carries in the end. `fold` says what the loop computes, and `few`
     how often, see FOLD."""
-    loop = _loop(0, 1, count, inits, body)
-    if fold is not None:
-        mark_fold(loop, fold, few)
-    return list(loop.results)
+    return strided(0, 1, count, inits, body, fold, few)
 
 
 def mark_fold(loop: ir.Operation, kind: str, few: bool) -> None:
@@ -46,22 +43,16 @@ def strided(
     high: Mixed,
     inits: Sequence[ir.Value],
     body: Body,
+    fold: str | None = None,
+    few: bool = False,
 ) -> list[ir.Value]:
     """`scf.for` over low, low + step, …, as `for_loop`."""
-    return list(_loop(low, step, high, inits, body).results)
-
-
-def _loop(
-    low: Mixed,
-    step: Mixed,
-    high: Mixed,
-    inits: Sequence[ir.Value],
-    body: Body,
-) -> ir.Operation:
     loop = scf.ForOp(value(low), value(high), value(step), list(inits))
     with ir.InsertionPoint(loop.body):
         scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args)) or []))
-    return loop.operation
+    if fold is not None:
+        mark_fold(loop.operation, fold, few)
+    return list(loop.operation.results)
 
 
 def repeat(

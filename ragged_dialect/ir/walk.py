@@ -92,7 +92,7 @@ def locate(root: ir.Operation, location: ir.Location) -> None:
 
 
 def replace(op: Op, value: ir.Value) -> None:
-    """Put a value in place of the only result of an op, or of the first where nothing reads the others; erase the op."""
+    """Put a value in place of the only result of an op, or of the first if nothing reads the others; erase the op."""
     op.operation.results[0].replace_all_uses_with(value)
     op.operation.erase()
 

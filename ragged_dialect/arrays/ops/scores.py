@@ -24,7 +24,7 @@ from ragged_dialect.generic import iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import bit_width, constant_int, defining_op, made_by
+from ragged_dialect.ir.match import bit_width, constant_int, defining_op, element_of, made_by
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.types import dense_type
 
@@ -272,7 +272,7 @@ _WIDE = 64
 
 def _width(x: ir.Value) -> int:
     """Bits of a number, or of the elements of a tensor; 0 of what is no integer."""
-    element = x.type.element_type if isinstance(x.type, ir.RankedTensorType) else x.type
+    element = element_of(x.type)
     return bit_width(element) if isinstance(element, (ir.IntegerType, ir.IndexType)) else 0
 
 
