@@ -101,12 +101,8 @@ def _dropping(at_offset: int) -> Callable[[RaggedShape, int], RaggedShape]:
     return result
 
 
-def _components(shape: RaggedShape, dim: int) -> RaggedShape:
-    axis, _ = shape.layout.locate(dim)
-    return _replaced(shape, dim, shape.layout.replace_axis(axis, "d" + shape.layout.axes[axis][2:]), None)
-
-
-def _untile(shape: RaggedShape, dim: int) -> RaggedShape:
+def _first(shape: RaggedShape, dim: int) -> RaggedShape:
+    """Drop the second letter; the first one has no static extent then."""
     axis, at = shape.layout.locate(dim)
     letters = shape.layout.axes[axis]
     return _replaced(shape, dim, shape.layout.replace_axis(axis, letters[: at + 1] + letters[at + 2 :]), None)
@@ -140,12 +136,12 @@ _RULES = {
     for rule in (
         MergeRule("batch", _dropping(1)),
         MergeRule("plain", _join_axes),
-        MergeRule("components", _components),
+        MergeRule("components", _first),
         MergeRule("rows", _dropping(0)),
         MergeRule("levels", _dropping(1)),
         MergeRule("scale", _dropping(1)),
         MergeRule("features", _join_axes),
-        MergeRule("untile", _untile),
+        MergeRule("untile", _first),
         MergeRule("tiles", _dropping(1)),
         MergeRule("tile_parts", _tile_parts),
     )

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from ragged_dialect._mlir import DYNAMIC, func, ir, passmanager, tensor
+from ragged_dialect._mlir import DYNAMIC, ir, passmanager, tensor
 from ragged_dialect.ir import build
+from ragged_dialect.ir.functions import return_instead
 from ragged_dialect.ir.match import constant_int, defining_op, made_by, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering import pipelines
@@ -97,11 +98,7 @@ def result_extents(module: ir.Module) -> Extents:
         ranks = [ir.ShapedType(v.type).rank for v in end.operands]
         values = zip(end.operands, ranks, strict=True)
         sizes = [tensor.dim(v, build.value(dim)) for v, rank in values for dim in range(rank)]
-        func.ReturnOp(sizes)
-    end.erase()
-    inputs = [argument.type for argument in block.arguments]
-    made = ir.FunctionType.get(inputs, [ir.IndexType.get() for _ in sizes])
-    function.attributes["function_type"] = ir.TypeAttr.get(made)
+    return_instead(function, sizes)
     for stage in pipelines.cpu_pipeline(check=False):
         stage.run(module)
         if stage.name == "scf":

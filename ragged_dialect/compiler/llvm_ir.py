@@ -10,6 +10,7 @@ from ragged_dialect.asm.locations import file_position, from_mlir
 from ragged_dialect.child import in_child
 from ragged_dialect.compiler.frontend import mangle_symbols
 from ragged_dialect.errors import CompileError
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.symbols import in_c_library
 
@@ -46,15 +47,11 @@ def _translated(module: ir.Module) -> bytes:
 
 def _check_translatable(module: ir.Module) -> None:
     """Refuse ops outside the llvm dialect, each at its place."""
-    foreign: list[Diagnostic] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        known = op.name.startswith("llvm.") and module.context.is_registered_operation(op.name)
-        if not known and op != module.operation:
-            message = f"expected registered ops of the llvm dialect only, got '{op.name}'"
-            foreign.append(Diagnostic(message, *file_position(op.location)))
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
+    known = module.context.is_registered_operation
+    foreign = [
+        Diagnostic(f"expected registered ops of the llvm dialect only, got '{op.name}'", *file_position(op.location))
+        for op in ops_in(module.operation)[1:]
+        if not (op.name.startswith("llvm.") and known(op.name))
+    ]
     if foreign:
         raise ParseError(*foreign)

@@ -68,11 +68,6 @@ def store64(at: int, value: int) -> None:
     raise NotImplementedError(at, value)
 
 
-def store32(at: int, value: int) -> None:
-    """Store the low 32 bits of a word at an address."""
-    raise NotImplementedError(at, value)
-
-
 def copy_bytes(to: int, source: int, size: int) -> None:
     """Copy `size` bytes, which do not overlap."""
     raise NotImplementedError(to, source, size)
@@ -98,11 +93,6 @@ def first_bit(word: int) -> int:
     raise NotImplementedError(word)
 
 
-def count_bits(word: int) -> int:
-    """How many bits are set."""
-    raise NotImplementedError(word)
-
-
 def switch_stack(saved: int, stack: int) -> None:
     """Store the registers on the stack and the stack pointer at address `saved`; go on where the
     owner of `stack` switched away."""
@@ -123,13 +113,11 @@ INSTRUCTIONS: dict[str, str] = {
     "store64": "{r}.p = inttoptr i64 {0} to ptr\nstore i64 {1}, ptr {r}.p",
     "fill": "{r}.p = inttoptr i64 {0} to ptr\n{r}.b = trunc i64 {1} to i8\n"
     "call void @llvm.memset.p0.i64(ptr {r}.p, i8 {r}.b, i64 {2}, i1 false)",
-    "store32": "{r}.p = inttoptr i64 {0} to ptr\n{r}.w = trunc i64 {1} to i32\nstore i32 {r}.w, ptr {r}.p",
     "copy_bytes": "{r}.p = inttoptr i64 {0} to ptr\n{r}.q = inttoptr i64 {1} to ptr\n"
     "call void @llvm.memcpy.p0.p0.i64(ptr {r}.p, ptr {r}.q, i64 {2}, i1 false)",
     "product32": _FLOATS.format(operator="fmul"),
     "sum32": _FLOATS.format(operator="fadd"),
     "first_bit": "{r} = call i64 @llvm.cttz.i64(i64 {0}, i1 true)",
-    "count_bits": "{r} = call i64 @llvm.ctpop.i64(i64 {0})",
     "switch_stack": "call void @switch_stack(i64 {0}, i64 {1})",
 }
 """Each of the functions above as LLVM IR: `{0}`, `{1}`, … are its operands, `{r}` its result."""
@@ -138,5 +126,4 @@ DECLARATIONS = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.cttz.i64(i64, i1)
-declare i64 @llvm.ctpop.i64(i64)
 """

@@ -8,6 +8,7 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.ir.elements import elements_of
 from ragged_dialect.reference.functions import FUNCTIONS
 from ragged_dialect.reference.program import Program, Run, dtype_of_type, handler, pure, result_dtype
 from ragged_dialect.reference.scalars import (
@@ -102,21 +103,7 @@ def constant(attr: ir.Attribute, type_: ir.Type) -> Data:
     dtype = dtype_of_type(type_.element_type)
     if not isinstance(attr, ir.DenseElementsAttr):  # a resource, sparse elements
         raise RaggedError(f"expected a constant with its elements, got '{str(attr)[:60]}'")
-    if attr.is_splat and len(attr):
-        splat = attr.get_splat_value()
-        return np.full(type_.shape, splat.value, dtype)
-    if isinstance(type_.element_type, ir.BF16Type):
-        return np.array(_numbers(attr), dtype).reshape(type_.shape)
-    return np.array(attr).astype(dtype).reshape(type_.shape)
-
-
-def _numbers(attr: ir.Attribute) -> list[float]:
-    """Elements of a bf16 attribute, which the bindings do not read, from its text."""
-    body = str(attr).split(":", 1)[0].removeprefix("dense<")
-    return [
-        float(np.uint32(int(token, 16) << 16).view(np.float32)) if token.startswith("0x") else float(token)
-        for token in re.findall(r"0x[0-9A-Fa-f]+|[-+]?\d[-+.\deE]*", body)
-    ]
+    return elements_of(attr, dtype).reshape(type_.shape)
 
 
 @handler("math.*")

@@ -67,23 +67,19 @@ def split(x: Value, dim: int, factor: int) -> Value:
     axis, place = x.locate(dim)
     old = x.axes[axis]
     if place >= old.body:
-        return _with_axis(x, axis, _split_tile(old, place, factor))
+        return _with_axis(x, axis, _chunked(old, place, factor, old.letters + "t"))
     if old.letters[place] == "d" and old.body > 1:
-        extent = old.extents[place]
-        assert extent is not None
-        forests = old.rewrite(place, lambda q, group: chunks(group, factor))
         letters = f"{old.letters[:place]}dd{old.letters[place + 1 :]}"
-        extents = (*old.extents[:place], extent // factor, factor, *old.extents[place + 1 :])
-        return _with_axis(x, axis, Axis(letters, forests, old.size, extents))
+        return _with_axis(x, axis, _chunked(old, place, factor, letters))
     return _with_axis(x, axis, tiled(old, factor))
 
 
-def _split_tile(old: Axis, place: int, factor: int) -> Axis:
+def _chunked(old: Axis, place: int, factor: int, letters: str) -> Axis:
     extent = old.extents[place]
     assert extent is not None
     forests = old.rewrite(place, lambda q, group: chunks(group, factor))
     extents = (*old.extents[:place], extent // factor, factor, *old.extents[place + 1 :])
-    return Axis(old.letters + "t", forests, old.size, extents)
+    return Axis(letters, forests, old.size, extents)
 
 
 def _windowed_below(axis: Axis, place: int) -> Axis:

@@ -155,6 +155,8 @@ def test_functions(op: str, type_: str, operands: list[Any], expected: Any) -> N
 CONSTANTS = [
     ("dense<[1.5, -2.5]> : tensor<2xbf16>", np.array([1.5, -2.5], ml_dtypes.bfloat16)),
     ("dense<[0x7F80, 1.0]> : tensor<2xbf16>", np.array([np.inf, 1], ml_dtypes.bfloat16)),
+    (f"dense<{[*map(float, range(200))]}> : tensor<200xbf16>", np.arange(200).astype(ml_dtypes.bfloat16)),
+    ("dense<> : tensor<0xbf16>", np.zeros(0, ml_dtypes.bfloat16)),
     ("dense<2.5> : tensor<2xbf16>", np.array([2.5, 2.5], ml_dtypes.bfloat16)),
     ("dense<[[1], [2]]> : tensor<2x1xi8>", np.array([[1], [2]], np.int8)),
     ("dense<[true, false]> : tensor<2xi1>", np.array([True, False])),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragged_dialect.emulator.words import Struct, address, count_bits, fill, first_bit, load32, load64, store64
+from ragged_dialect.emulator.words import Struct, address, fill, first_bit, load32, load64, store64
 
 LARGE = 0xFFFF_FFFF_FFFF_FFFF
 
@@ -48,7 +48,7 @@ def logic(x: int) -> int:
     else:
         bits |= 4
     bits |= (x != 7) << 4
-    return bits ^ (~x & 0xF00) | count_bits(x) << 16 | first_bit(x | 256) << 24
+    return bits ^ (~x & 0xF00) | first_bit(x | 256) << 24
 
 
 def unsigned(x: int) -> int:

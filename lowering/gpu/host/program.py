@@ -29,6 +29,7 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
+from ragged_dialect.ir.elements import elements_of
 from ragged_dialect.ir.functions import defined_functions
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.gpu.host import control, floats, integers, memory
@@ -132,9 +133,7 @@ def _text(w: HostWriter) -> str:
 
 Array = np.ndarray
 
-_HEX_BLOB = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
-_NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?\d+\.\d+(?:[eE][-+]?\d+)?")
 
 
 def constant(op: ir.Operation) -> Array:
@@ -145,7 +144,7 @@ def constant(op: ir.Operation) -> Array:
         raise CompileError(f"expected constants of numbers, got '{op.attributes['sym_name'].value}' of type {type_}")
     attribute, shape = op.attributes["initial_value"], tuple(type_.shape)
     if isinstance(attribute, ir.DenseElementsAttr):
-        return _elements(attribute, element).reshape(shape)
+        return elements_of(attribute, element).reshape(shape)
     data, size = _resource(op), math.prod(shape) * element.itemsize
     if data is None or len(data) != size:
         got = "none" if data is None else len(data)
@@ -161,25 +160,3 @@ def _resource(op: ir.Operation) -> bytes | None:
         op.clone()
     blob = _RESOURCE.search(str(module))
     return None if blob is None else bytes.fromhex(blob[1])
-
-
-def _elements(attribute: ir.DenseElementsAttr, element: np.dtype) -> Array:
-    values = ir.DenseElementsAttr(attribute)
-    if values.is_splat:
-        return np.full(len(values), values.get_splat_value().value, element)
-    # NumPy reads every element type through the buffer protocol but bfloat16, which it does not know.
-    return np.array(values, element) if element.kind != "V" else _from_text(str(attribute), element)
-
-
-def _from_text(text: str, element: np.dtype) -> Array:
-    blob = _HEX_BLOB.match(text)
-    if blob is not None:
-        return np.frombuffer(bytes.fromhex(blob[1]), element).copy()
-    numbers = _NUMBER.findall(text[: text.rindex(":")])
-    bits = [_bits(number, element) for number in numbers]
-    return np.array(bits, np.uint16).view(element)
-
-
-def _bits(number: str, element: np.dtype) -> int:
-    """The bits of a printed number; those that have no decimal text are printed as bits."""
-    return int(number, 16) if number.startswith("0x") else int(np.array(float(number), element).view(np.uint16))
