@@ -44,8 +44,7 @@ def root(value: ir.Value) -> ir.Value:
 
 def is_allocation(value: ir.Value) -> bool:
     """Whether a buffer is a fresh allocation."""
-    op = defining_op(value)
-    return op is not None and op.name == "memref.alloc"
+    return made_by(value, "memref.alloc") is not None
 
 
 def is_address(op: ir.Operation) -> bool:
@@ -67,8 +66,7 @@ def only_read(value: ir.Value) -> bool:
 
 def is_constant(value: ir.Value) -> bool:
     """Whether a value is an `arith.constant`."""
-    op = defining_op(value)
-    return op is not None and op.name == "arith.constant"
+    return made_by(value, "arith.constant") is not None
 
 
 def may_overlap(buffers: Iterable[ir.Value]) -> bool:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, math
-from ragged_dialect.generic import generic
+from ragged_dialect.generic import along, generic, without
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import neutral
+from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 
 
@@ -37,17 +38,12 @@ class _Softmax:
     @property
     def wide(self) -> ir.Type:
         """The type that is computed in."""
-        return ir.F32Type.get() if self._is_short else self.source.type.element_type
-
-    @property
-    def _is_short(self) -> bool:
-        return isinstance(self.source.type.element_type, (ir.F16Type, ir.BF16Type))
+        return wide(self.source.type.element_type)
 
     @property
     def maps(self) -> tuple[ir.AffineMap, ir.AffineMap]:
         """The maps of an operand with all dims, and of one without the dim."""
-        kept = [ir.AffineDimExpr.get(d) for d in range(self.rank) if d != self.dim]
-        return ir.AffineMap.get_identity(self.rank), ir.AffineMap.get(self.rank, 0, kept)
+        return ir.AffineMap.get_identity(self.rank), without(self.rank, self.dim)
 
     def stored(self) -> ir.Value:
         """The exponentials go through memory."""
@@ -93,8 +89,7 @@ class _Softmax:
         maps: list[ir.AffineMap],
         body: Callable[[list[ir.Value]], list[ir.Value]],
     ) -> ir.OpResultList:
-        kinds = ["reduction" if d == self.dim else "parallel" for d in range(self.rank)]
-        return generic(ins, outs, maps, kinds, body).results
+        return generic(ins, outs, maps, along(self.rank, self.dim), body).results
 
     def _top(self) -> ir.Value:
         def larger(a: list[ir.Value]) -> list[ir.Value]:
@@ -117,6 +112,6 @@ class _Softmax:
 
         def rounded(a: list[ir.Value]) -> list[ir.Value]:
             made = body(a)
-            return [arith.truncf(element, made) if self._is_short else made]
+            return [arith.truncf(element, made) if element != self.wide else made]
 
         return generic(ins, [empty_like(self.target, element)], maps, ["parallel"] * self.rank, rounded).result

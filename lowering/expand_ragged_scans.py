@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import generic
+from ragged_dialect.generic import along, generic, without
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.fast_math import give_flags
 from ragged_dialect.ir.kinds import combine, combiner, neutral
@@ -21,7 +21,6 @@ from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import without_gaps
-from ragged_dialect.passes.ragged_decompose_scans import without
 from ragged_dialect.traits import has_unit
 from ragged_dialect.types import shape_of
 
@@ -97,7 +96,7 @@ def _recurred(op: ir.Operation) -> ir.Value:
         return [arith.select(forgets, term, arith.addf(arith.mulf(factor, before), term)), before]
 
     maps = [whole, whole, without(rank, dim), whole]
-    made = generic([x, factors], [start, empty_like(x)], maps, _kinds(rank, dim), body)
+    made = generic([x, factors], [start, empty_like(x)], maps, along(rank, dim), body)
     if has_unit(op, "reverse"):
         made.attributes[BACKWARDS] = ir.IntegerAttr.get(build.i64(), dim)
     return made.results[1]
@@ -163,16 +162,12 @@ def _nothing(x: ir.Value, dim: int, kind: str, shown: bool = False) -> ir.Value:
     return shapes.fill(number, empty_without(x, frozenset({dim})))
 
 
-def _kinds(rank: int, dim: int) -> list[str]:
-    return ["reduction" if k == dim else "parallel" for k in range(rank)]
-
-
 def _folded(x: ir.Value, dim: int, kind: str) -> ir.Value:
     """All of a dim combined."""
     rank = len(x.type.shape)
     maps = [ir.AffineMap.get_identity(rank), without(rank, dim)]
     start = _nothing(x, dim, kind)
-    return generic([x], [start], maps, _kinds(rank, dim), lambda given: [combine(kind, given[1], given[0])]).result
+    return generic([x], [start], maps, along(rank, dim), lambda given: [combine(kind, given[1], given[0])]).result
 
 
 def _walked(
@@ -190,7 +185,7 @@ def _walked(
             give_flags(total, {"reassoc"})  # for products see order-ragged-loops
         return [made, given[1] if before else made]
 
-    op = generic([x], [start, empty_like(x)], [whole, without(rank, dim), whole], _kinds(rank, dim), body)
+    op = generic([x], [start, empty_like(x)], [whole, without(rank, dim), whole], along(rank, dim), body)
     if reverse:
         op.attributes[BACKWARDS] = ir.IntegerAttr.get(build.i64(), dim)
     return op.results[1]

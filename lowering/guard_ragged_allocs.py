@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm
 from ragged_dialect.ir import build, flow
-from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.memory_runtime import FAIL, TOO_LARGE
 from ragged_dialect.lowering.program_runtime import call, declare
@@ -65,15 +64,11 @@ def _bytes(element: ir.Type) -> int:
 def _more_than(extents: list[ir.Value], most: int) -> ir.Value:
     """Whether a product of extents, as unsigned numbers, is more than a number."""
     if len(extents) < 2:
-        return _above(extents[0] if extents else 1, most)
+        return build.above(extents[0] if extents else 1, most)
     low, *rest = (arith.maxui(extent, build.value(1)) for extent in extents)
     over = None
     for factor in rest:
         low, high = arith.mului_extended(low, factor)
-        wraps = _above(high, 0)
+        wraps = build.above(high, 0)
         over = wraps if over is None else arith.ori(over, wraps)
-    return arith.ori(over, _above(low, most))
-
-
-def _above(a: Mixed, b: int) -> ir.Value:
-    return build.above(a, b)
+    return arith.ori(over, build.above(low, most))

@@ -60,7 +60,7 @@ def _inline(made: ir.Operation) -> None:
     *body, end = [op.operation for op in made.regions[0].blocks[0].operations]
     if not all(map(_is_cheap, body)) or sum(op.name == "tensor.extract" for op in body) > _LOADS:
         return
-    uses = _uses(made.results[0])
+    uses = [use.owner.operation for use in made.results[0].uses]
     anywhere = sum(op.name == "tensor.extract" for op in body) <= 1
     if not all(op.name == "tensor.dim" or _is_of_vectors(op) or (anywhere and _is_of_values(op)) for op in uses):
         return
@@ -83,10 +83,6 @@ def _inline(made: ir.Operation) -> None:
 
 def _is_cheap(op: ir.Operation) -> bool:
     return op.name in ("linalg.index", "tensor.extract", "tensor.dim") or op.name.startswith("arith.")
-
-
-def _uses(x: ir.Value) -> list[ir.Operation]:
-    return [use.owner.operation for use in x.uses]
 
 
 def _is_of_values(op: ir.Operation) -> bool:

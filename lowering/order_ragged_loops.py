@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds, renumber_loops
+from ragged_dialect.generic import index_loop, indexing_maps, input_count, iterator_kinds, renumber_loops
+from ragged_dialect.ir.fast_math import give_flags
 from ragged_dialect.ir.match import combiner_of, made_by, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import expr_uses
@@ -55,8 +56,8 @@ def _relax(op: ir.Operation) -> bool:
         if combiner is None:
             _relax_scan(so_far, made)
         else:
-            flags = "reassoc,contract" if _contract(combiner) else "reassoc"
-            combiner.attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{flags}>")
+            flags = {"reassoc", "contract"} if _contract(combiner) else {"reassoc"}
+            give_flags(combiner, flags)
     return all(c is not None for c in combiners)
 
 
@@ -65,7 +66,7 @@ def _relax_scan(so_far: ir.Value, made: ir.Value) -> None:
     those of a few factors may have no float where that of all before them is 0."""
     op, uses = made_by(made, "arith.addf"), list(so_far.uses)
     if op is not None and [use.owner.operation for use in uses] == [op]:
-        op.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
+        give_flags(op, {"reassoc"})
 
 
 def _contract(combiner: ir.Operation) -> bool:
@@ -74,7 +75,7 @@ def _contract(combiner: ir.Operation) -> bool:
     products = [made_by(x, "arith.mulf") for x in combiner.operands if len(list(x.uses)) == 1]
     found = [product for product in products if product is not None]
     for product in found:
-        product.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+        give_flags(product, {"contract"})
     return bool(found)
 
 
@@ -136,8 +137,7 @@ def _gathers(op: ir.Operation) -> list[_Traversal]:
             own = frozenset({inner.attributes["dim"].value})
         loops.update((result, own) for result in inner.results)
         if inner.name == "memref.load" and len(inner.operands) > 1:
-            last = made_by(inner.operands[-1], "linalg.index")
-            found.append(_Traversal(None if last is None else last.attributes["dim"].value, len(own)))
+            found.append(_Traversal(index_loop(inner.operands[-1]), len(own)))
     return found
 
 

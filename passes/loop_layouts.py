@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import indexing_maps
+from ragged_dialect.ir.match import loops_of
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
@@ -34,8 +35,7 @@ def operand_loops(op: ir.Operation) -> list[Loops]:
         return [tuple(range(shape_of(v.type).rank)) for v in op.operands]
     out: list[Loops] = []
     for map_, operand in zip(indexing_maps(op), op.operands, strict=True):
-        loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in map_.results)
-        out.append(loops if is_tensor(operand.type) else ())
+        out.append(loops_of(map_) if is_tensor(operand.type) else ())
     return out
 
 

@@ -16,7 +16,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.ir.match import loop_of
+from ragged_dialect.ir.match import loop_of, loops_of
 from ragged_dialect.iteration import LINALG_OPS, analyze, is_elementwise, output_count
 from ragged_dialect.types import is_tensor, shape_of
 
@@ -56,7 +56,7 @@ class Operand:
     @property
     def loops(self) -> tuple[int | None, ...]:
         """Per dim the loop that indexes it, None for other expressions."""
-        return tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in self.map.results)
+        return loops_of(self.map)
 
     def over(self, loops: dict[int, int], count: int) -> Operand:
         """The operand in a nest that has its loops under other numbers."""

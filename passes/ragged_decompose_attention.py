@@ -415,7 +415,7 @@ MEANINGS: dict[str, type[_Attention]] = {
 def reshaped(x: ir.Value, reassociation: list[list[int]], new: Callable[[list[int]], tuple[int, ...]]) -> ir.Value:
     """The dense dims after the first two as others."""
     values, shape = builders.values(x), shape_of(x.type)
-    static = [DYNAMIC if n == DYNAMIC else n for n in new(list(values.type.shape)[1:])]
+    static = new(list(values.type.shape)[1:])
     wanted = [values.type.shape[0], *static]
     type_ = dense_type(tuple(None if n == DYNAMIC else n for n in wanted), values.type.element_type)
     if len(wanted) > len(values.type.shape):

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.checks import CHECKED
-from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.generic import along, generic, loop_index, without
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import view_of
@@ -85,16 +85,10 @@ def _end(x: ir.Value, dim: int) -> ir.Value:
     layout = shape_of(x.type).layout
     if layout.letter(dim) == "d" and not layout.is_split_outer(dim):
         return build.value(shapes.dim(x, dim))
-    out = shapes.fill(build.constant(build.i64(), 0), empty_without(x, frozenset({dim}), build.i64()))
-    rank = len(x.type.shape)
+    rank, i64 = len(x.type.shape), build.i64()
+    out = shapes.fill(build.constant(i64, 0), empty_without(x, frozenset({dim}), i64))
     maps = [ir.AffineMap.get_identity(rank), without(rank, dim)]
-    kinds = ["reduction" if k == dim else "parallel" for k in range(rank)]
-    return generic([x], [out], maps, kinds, lambda e: [arith.addi(e[1], build.constant(build.i64(), 1))]).result
-
-
-def without(rank: int, dim: int) -> ir.AffineMap:
-    """The loops of all dims but one."""
-    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(k) for k in range(rank) if k != dim])
+    return generic([x], [out], maps, along(rank, dim), lambda e: [arith.addi(e[1], build.constant(i64, 1))]).result
 
 
 def _pass(

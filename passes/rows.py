@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import name_of
+from ragged_dialect.generic import index_loop
 from ragged_dialect.ir import shapes
-from ragged_dialect.ir.match import constant_int, made_by
+from ragged_dialect.ir.match import constant_int
 from ragged_dialect.ir.walk import captures, makers, ops_in
 from ragged_dialect.iteration import analyze, expr_uses, is_compute
 from ragged_dialect.passes.base import PassFailure
@@ -92,7 +93,7 @@ class Rows:
             read = inner.operands[0] if inner.name == "tensor.extract" and inner.operands[0] in self._dims else None
             for place, operand in enumerate(inner.operands):
                 is_row = read is not None and place == 1 + self._dims[read]
-                self._require(op, _is_index(operand, loop) == is_row)
+                self._require(op, (index_loop(operand) == loop) == is_row)
                 self._require(op, operand not in self._dims or (read is not None and place == 0))
 
     # Other ops -------------------------------------------------------------------------------------
@@ -176,11 +177,6 @@ class Rows:
         rows = [dim for dim in groups[place] if longer[dim] != 1]
         self._require(op, len(rows) == 1 and longer[rows[0]] < 0)
         self._dims[op.results[0]] = rows[0] if is_expanded else place
-
-
-def _is_index(x: ir.Value, loop: int) -> bool:
-    op = made_by(x, "linalg.index")
-    return op is not None and op.attributes["dim"].value == loop
 
 
 _CHECKS = frozenset({"ragged.assert_valid", "ragged.assert_conform", "cf.assert"})

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
@@ -160,12 +161,8 @@ def _extent(x: ir.Value, result_dim: int, op: ir.Operation) -> ir.Value:
     source = result_dim if result_dim <= dim else result_dim - 1
     if shape(x).layout.letter(source) in RAGGED:
         return builders.max_length(x, source)
-    extent = tensor.DimOp(x, _index(source)).result
-    return arith.DivUIOp(extent, _index(factor_of(op))).result if result_dim == dim else extent
-
-
-def _index(value: int) -> ir.Value:
-    return arith.ConstantOp(ir.IndexType.get(), value).result
+    extent = tensor.DimOp(x, build.value(source)).result
+    return arith.DivUIOp(extent, build.value(factor_of(op))).result if result_dim == dim else extent
 
 
 def _empty(op: ir.Operation, dim: int) -> ir.Value:

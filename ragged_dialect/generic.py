@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ragged_dialect._mlir import arith, ir, linalg
+from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import find_ops
 
 
@@ -52,10 +53,26 @@ def _element(type_: ir.Type) -> ir.Type:
     return type_.element_type if isinstance(type_, (ir.RankedTensorType, ir.MemRefType)) else type_
 
 
+def without(rank: int, dim: int) -> ir.AffineMap:
+    """The loops of all dims but one."""
+    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(k) for k in range(rank) if k != dim])
+
+
+def along(rank: int, dim: int) -> list[str]:
+    """The kinds of the loops of all dims, that of one of which reduces."""
+    return ["reduction" if k == dim else "parallel" for k in range(rank)]
+
+
 def loop_index(loop: int) -> ir.Value:
     """The index of a loop, inside a body."""
     attributes = {"dim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop)}
     return ir.Operation.create("linalg.index", results=[ir.IndexType.get()], attributes=attributes).result
+
+
+def index_loop(value: ir.Value) -> int | None:
+    """The loop whose index a value is; None for any other value."""
+    op = made_by(value, "linalg.index")
+    return None if op is None else op.attributes["dim"].value
 
 
 def index_loops(body: ir.Block) -> frozenset[int]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.checking.checker import Checker
-from ragged_dialect.ir import flow
+from ragged_dialect.ir import flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer
 from ragged_dialect.ir.walk import erase_unused
@@ -132,7 +132,7 @@ class Emitter(Checker[ir.Value]):
     def entry(self, vector: ir.Value, at: Extent) -> ir.Value:
         """An entry of a vector, as index; the place is known to be in it, by an earlier check if any."""
         place = self.index(at)
-        return self.once(("entry",), (vector, place), lambda: _entry(vector, self.behind(place)))
+        return self.once(("entry",), (vector, place), lambda: shapes.load(vector, self.behind(place)))
 
     def behind(self, value: ir.Value) -> ir.Value:
         """A value for what must not run before the checks of the op so far."""
@@ -156,12 +156,12 @@ class Emitter(Checker[ir.Value]):
         size = self.extent(vector, 0)
         if isinstance(size, int):
             at = self.index(max(size - 1, 0))
-            return self.once(("last",), (vector, at), lambda: _entry(vector, at)) if size else 0
+            return self.once(("last",), (vector, at), lambda: shapes.load(vector, at)) if size else 0
         zero, at = self.index(0), self.index(self.minus(size, 1))
         some = self._compare(arith.CmpIPredicate.sgt, size, zero)
 
         def build() -> ir.Value:
-            return flow.choose(some, lambda: [_entry(vector, at)], lambda: [zero], [ir.IndexType.get()])[0]
+            return flow.choose(some, lambda: [shapes.load(vector, at)], lambda: [zero], [ir.IndexType.get()])[0]
 
         return self.once(("last",), (vector, some, at, zero), build)
 
@@ -223,9 +223,3 @@ class Emitter(Checker[ir.Value]):
         factors = [f for f in factors if f != 1]
         if len(factors) > 1:
             super().fits(level, factors)
-
-
-def _entry(vector: ir.Value, at: ir.Value) -> ir.Value:
-    """An entry of a vector, as index."""
-    entry = tensor.ExtractOp(vector, [at]).result
-    return entry if isinstance(entry.type, ir.IndexType) else arith.IndexCastOp(ir.IndexType.get(), entry).result

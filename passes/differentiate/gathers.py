@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import loop_index
+from ragged_dialect.generic import index_loop, loop_index
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import element_of, made_by
+from ragged_dialect.ir.match import element_of
 from ragged_dialect.ir.walk import captures, makers
 from ragged_dialect.iteration import AT_LOOPS, expr_uses
 from ragged_dialect.passes.base import PassFailure
@@ -55,7 +55,7 @@ def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
     nest = adjoint.nest
     extract = nest.body.operations[number].operation
     is_whole = AT_LOOPS in extract.attributes
-    if is_whole and all(_loop(index) is not None for index in list(extract.operands)[1:]):
+    if is_whole and all(index_loop(index) is not None for index in list(extract.operands)[1:]):
         return adjoint.of_operand_at(number, like)
     if nest.reduces or not nest.outs[0].map.is_permutation:
         raise PassFailure(
@@ -99,7 +99,7 @@ class _Chosen:
     @staticmethod
     def of(nest: Nest, extract: ir.Operation) -> _Chosen | None:
         """What an op of the body takes of a tensor, None where it takes anything else."""
-        loops = [_loop(index) for index in list(extract.operands)[1:]]
+        loops = [index_loop(index) for index in list(extract.operands)[1:]]
         rank, out = len(nest.kinds), nest.outs[0]
         if loops.count(None) != 1 or out.map != ir.AffineMap.get_identity(rank):
             return None
@@ -140,7 +140,7 @@ class _Rows:
         row, *features = list(extract.operands)[1:]
         rank, out = len(nest.kinds), nest.outs[0]
         loops = rank - len(features)
-        own = [_loop(value) for value in features] == list(range(loops, rank))
+        own = [index_loop(value) for value in features] == list(range(loops, rank))
         if is_ragged(like.type) or not features or loops < 1 or not own or out.map != ir.AffineMap.get_identity(rank):
             return None
         steps = makers([row], [o.operation for o in nest.body.operations])
@@ -148,7 +148,7 @@ class _Rows:
         read = [k for k, element in enumerate(nest.elements) if element in operands]
         exprs = [expr for k in read for expr in nest.ins[k].map.results]
         by_feature = any(expr_uses(expr, loop) for expr in exprs for loop in range(loops, rank))
-        by_feature |= any((_loop(step.results[0]) or 0) >= loops or len(step.regions) for step in steps)
+        by_feature |= any((index_loop(step.results[0]) or 0) >= loops or len(step.regions) for step in steps)
         layout = shape_of(out.value.type).layout
         if by_feature or not all(layout.is_plain(dim) for dim in range(loops, rank)):
             return None
@@ -170,9 +170,3 @@ class _Rows:
         features = frozenset(range(self.loops, len(self.nest.kinds)))
         like = empty_without(self.nest.outs[0].value, features, build.i64())
         return mapped(ins, Access(like, ir.AffineMap.get_identity(self.loops)), self.nest.kinds[: self.loops], position)
-
-
-def _loop(value: ir.Value) -> int | None:
-    """The loop whose index a value is."""
-    op = made_by(value, "linalg.index")
-    return None if op is None else op.attributes["dim"].value

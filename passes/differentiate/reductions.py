@@ -12,7 +12,7 @@ from ragged_dialect.ir.match import combiner_of, element_of
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Tangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed
-from ragged_dialect.passes.differentiate.values import empty_like, number_like, zeros_like
+from ragged_dialect.passes.differentiate.values import compare, empty_like, number_like, zeros_like
 
 _Body = Callable[[ir.Value, list[ir.Value]], ir.Value]
 _Weigh = Callable[[ir.Value, ir.Value, list[ir.Value]], ir.Value]
@@ -88,10 +88,6 @@ class Reduction:
             )
 
 
-def _compare(predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
-    return arith.cmpf(getattr(arith.CmpFPredicate, predicate), a, b)
-
-
 def chosen(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
     """The tangent of the largest, or least, element: that of the first one that equals it, or is nan where nan is the
     largest. Its place is found first, by one loop after the other."""
@@ -101,9 +97,9 @@ def chosen(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
     places: list[Access] = []
 
     def is_largest(element: ir.Value, largest: ir.Value) -> ir.Value:
-        same = _compare("OEQ", element, largest)
+        same = compare("oeq", element, largest)
         if it.combiner in ("arith.maximumf", "arith.minimumf"):
-            same = arith.ori(same, _compare("UNO", element, element))
+            same = arith.ori(same, compare("uno", element, element))
         return same
 
     def are_here(at: Sequence[ir.Value]) -> list[ir.Value]:
@@ -134,7 +130,7 @@ def multiplied(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
     type_ = element_of(it.result.value.type)
 
     def is_zero(element: ir.Value) -> ir.Value:
-        return _compare("OEQ", element, zeros_like(element))
+        return compare("oeq", element, zeros_like(element))
 
     def flag(element: ir.Value, _: list[ir.Value]) -> ir.Value:
         return arith.extui(i64, is_zero(element))

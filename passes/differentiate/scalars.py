@@ -11,11 +11,7 @@ from collections.abc import Callable
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import converted, number_like, zeros_like
-
-
-def _compare(predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
-    return arith.cmpf(getattr(arith.CmpFPredicate, predicate.upper()), a, b)
+from ragged_dialect.passes.differentiate.values import compare, converted, number_like, zeros_like
 
 
 def _sum(*terms: ir.Value | None) -> ir.Value | None:
@@ -129,13 +125,13 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 @linearizes(arith.MaxNumFOp, arith.MinNumFOp)
 def _(ctx: Tangents, op: View) -> ir.Value:
     """That of the first operand where it is the result."""
-    return _select(_compare("oeq", op.result, op.lhs), ctx.of(op.lhs), ctx.of(op.rhs))
+    return _select(compare("oeq", op.result, op.lhs), ctx.of(op.lhs), ctx.of(op.rhs))
 
 
 @linearizes(arith.MaximumFOp, arith.MinimumFOp)
 def _(ctx: Tangents, op: View) -> ir.Value:
     """That of the first operand where it is the result, or nan."""
-    first = arith.ori(_compare("oeq", op.result, op.lhs), _compare("uno", op.lhs, op.lhs))
+    first = arith.ori(compare("oeq", op.result, op.lhs), compare("uno", op.lhs, op.lhs))
     return _select(first, ctx.of(op.lhs), ctx.of(op.rhs))
 
 
@@ -145,8 +141,8 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
     x, low, high = (ctx.of(v) for v in op.operation.operands)
     like = next(t for t in (x, low, high) if t is not None)
     x, low, high = (zeros_like(like) if t is None else t for t in (x, low, high))
-    made = arith.select(_compare("olt", op.value, op.min), low, x)
-    return arith.select(_compare("ogt", op.value, op.max), high, made)
+    made = arith.select(compare("olt", op.value, op.min), low, x)
+    return arith.select(compare("ogt", op.value, op.max), high, made)
 
 
 @linearizes(math.SincosOp)
@@ -179,7 +175,7 @@ def _base(x: ir.Value, constant: ir.Value) -> ir.Value:
     """What is raised to a power; 1 in place of nan and of what has no finite inverse where the power is 0, whose
     derivative is 0 there too."""
     inverse = arith.divf(number_like(x, 1), math.absf(x))
-    bad = arith.andi(constant, _compare("ueq", inverse, number_like(x, numbers.inf)))
+    bad = arith.andi(constant, compare("ueq", inverse, number_like(x, numbers.inf)))
     return arith.select(bad, number_like(x, 1), x)
 
 
@@ -189,11 +185,11 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
     zero, one = number_like(op.lhs, 0), number_like(op.lhs, 1)
 
     def base() -> ir.Value:
-        known = _base(op.lhs, _compare("oeq", op.rhs, zero))
+        known = _base(op.lhs, compare("oeq", op.rhs, zero))
         return arith.mulf(op.rhs, math.powf(known, arith.subf(op.rhs, one)))
 
     def exponent() -> ir.Value:
-        is_zero = _compare("oeq", op.lhs, zero)
+        is_zero = compare("oeq", op.lhs, zero)
         made = arith.mulf(op.result, math.log(arith.select(is_zero, one, op.lhs)))
         return arith.select(is_zero, zero, made)
 
@@ -251,7 +247,7 @@ def _more(x: ir.Value) -> ir.Value:
 def _sign(x: ir.Value) -> ir.Value:
     """-1, 0 or 1: |x| has the derivative 0 at 0."""
     zero = zeros_like(x)
-    return arith.select(_compare("oeq", x, zero), zero, math.copysign(_c(x, 1), x))
+    return arith.select(compare("oeq", x, zero), zero, math.copysign(_c(x, 1), x))
 
 
 def _scaled(factor: float) -> _Factor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.generic import along, without
 from ragged_dialect.passes.differentiate.flow import Tangents
 from ragged_dialect.passes.differentiate.nests import Access, computed, mapped
 from ragged_dialect.passes.differentiate.values import empty_without, zeros_like
@@ -17,13 +18,12 @@ def tangent(ctx: Tangents, op: ir.Operation) -> ir.Value | None:
     rank = len(result.type.shape)
     dim = op.attributes["dimension"].value
     whole = ir.AffineMap.get_identity(rank)
-    rest = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in range(rank) if d != dim])
-    kinds = ["reduction" if d == dim else "parallel" for d in range(rank)]
+    rest = without(rank, dim)
     y, t = Access(result, whole), Access(given, whole)
     total = computed(
         [y, t],
         Access(empty_without(result, frozenset({dim})), rest),
-        kinds,
+        along(rank, dim),
         lambda e: arith.addf(e[2], arith.mulf(e[1], e[0])),
         zeros_like,
     )

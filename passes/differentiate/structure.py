@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.generic import without
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import defining_op, element_of
@@ -165,9 +166,8 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     shape = shape_of(one.type)
     if shape.layout.is_plain(dim):
         rank = shape.rank
-        source = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in range(rank) if d != dim])
         out = Access(one, ir.AffineMap.get_identity(rank))
-        part = mapped([Access(cotangent, source)], out, ["parallel"] * rank, lambda e: e[0])
+        part = mapped([Access(cotangent, without(rank, dim))], out, ["parallel"] * rank, lambda e: e[0])
     else:
         axis, _ = shape.layout.locate(dim)
         part = reassembled(flat(storage_of(cotangent), len(shape.layout.axes) - axis - 1, axis), one)

@@ -110,3 +110,8 @@ def before_widening(x: ir.Value) -> ir.Value:
         if widened is None or widened.operands[0] != block.arguments[0] or len(set(indexing_maps(op))) > 1:
             return x
     return op.operands[0]
+
+
+def compare(predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    """A comparison of floats."""
+    return arith.cmpf(getattr(arith.CmpFPredicate, predicate.upper()), a, b)

@@ -112,10 +112,10 @@ def at_one_barrier(state: State) -> int:
     return site
 
 
-def first_thread(state: State, live: int) -> int:
-    """Address of the first thread that has not exited, or of the first one that has."""
+def first_thread(state: State) -> int:
+    """Address of the first thread that has not exited."""
     for i in range(state.thread_count):
-        if Warp(warp_at(state, i // 32)).live >> i % 32 & 1 == live:
+        if Warp(warp_at(state, i // 32)).live >> i % 32 & 1 == 1:
             return thread_at(state, i)
     return state.threads
 
@@ -123,9 +123,9 @@ def first_thread(state: State, live: int) -> int:
 def release_barrier(state: State) -> int:
     """Let the block pass its barrier; 1 when it cannot."""
     if at_one_barrier(state) == 0:
-        return blame(state, DEADLOCK, first_thread(state, 1), 0)
+        return blame(state, DEADLOCK, first_thread(state), 0)
     if state.live < state.thread_count and state.strict:
-        return blame(state, EXITED_AT_BARRIER, first_thread(state, 1), 0)
+        return blame(state, EXITED_AT_BARRIER, first_thread(state), 0)
     state.epoch += 1
     state.waiting_at_barrier = 0
     reduce_barrier(state)
@@ -139,7 +139,7 @@ def release_barrier(state: State) -> int:
 
 def reduce_barrier(state: State) -> None:
     """Results of a barrier that counts predicates, or tells whether all or any hold."""
-    kind = Thread(first_thread(state, 1)).kind
+    kind = Thread(first_thread(state)).kind
     if kind < BARRIER_COUNT:
         return
     count = 0

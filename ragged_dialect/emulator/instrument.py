@@ -202,8 +202,7 @@ class _Body:
         zero, safe = self._fresh(), self._fresh()
         one = _splat(kind, 1)
         mask = re.sub(r"i\d+", "i1", kind)
-        self.lines.append(f"  {zero} = icmp eq {kind} {divisor}, zeroinitializer")
-        self.lines[-1] = self.lines[-1].replace("zeroinitializer", "zeroinitializer" if kind[0] == "<" else "0")
+        self.lines.append(f"  {zero} = icmp eq {kind} {divisor}, {_zero(kind)}")
         self.lines.append(f"  {safe} = select {mask} {zero}, {kind} {one}, {kind} {divisor}")
         if self._check and kind[0] != "<":
             word = self._fresh()
@@ -218,7 +217,7 @@ class _Body:
         minus, safe, quotient, negated = (self._fresh() for _ in range(4))
         mask = re.sub(r"i\d+", "i1", kind)
         value = dividend[len(kind) + 1 :]
-        zero = "zeroinitializer" if kind[0] == "<" else "0"
+        zero = _zero(kind)
         self.lines += [
             f"  {minus} = icmp eq {kind} {divisor}, {_splat(kind, -1)}",
             f"  {safe} = select {mask} {minus}, {kind} {_splat(kind, 1)}, {kind} {divisor}",
@@ -277,6 +276,10 @@ def _compared_pointers(lines: Sequence[str]) -> set[str]:
 
 def _inside_switch(line: str) -> bool:
     return re.fullmatch(r"\s+(i\d+ -?\d+, label \S+|\].*)", line) is not None
+
+
+def _zero(kind: str) -> str:
+    return "zeroinitializer" if kind[0] == "<" else "0"
 
 
 def _splat(kind: str, number: int) -> str:

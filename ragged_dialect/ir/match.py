@@ -126,6 +126,11 @@ def loop_of(expr: ir.AffineExpr) -> int:
     return expr.position
 
 
+def loops_of(map_: ir.AffineMap) -> tuple[int | None, ...]:
+    """Per dim the loop that indexes it, None for other expressions."""
+    return tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in map_.results)
+
+
 def filled_with(op: Op) -> ir.Value | None:
     """The scalar of a fill, named or generic; None for any other op."""
     if op.name == "linalg.fill":

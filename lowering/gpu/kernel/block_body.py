@@ -17,6 +17,7 @@ from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum, emit_scan
+from ragged_dialect.lowering.gpu.kernel.thread_loops import batches_end
 from ragged_dialect.passes.base import PassFailure
 
 _SCALAR = ("arith.", "math.", "memref.dim")
@@ -140,10 +141,8 @@ def emit_fold(loop: ir.Operation, fold: Fold, thread: ir.Value, exchange: Exchan
     step = exchange.kernel.threads
     first = arith.addi(low, thread)
     if not fold.few:
-        turns = arith.divui(build.maximum(build.add(build.sub(high, first), step - 1), 0), build.value(step))
-        batches = arith.divui(turns, build.value(DEVICE.thread_items))
         batch = step * DEVICE.thread_items
-        middle = arith.addi(first, build.mul(batches, batch))
+        middle = batches_end(first, high, step, DEVICE.thread_items)
         carried = flow.strided(first, batch, middle, carried, lambda i, c: _several(loop, i, step, c))
         first = middle
     carried = flow.strided(first, step, high, carried, lambda i, c: _iteration(loop, i, c))

@@ -118,7 +118,7 @@ class ThreadLoops:
         low, high, step = self.at[loop], self.extents[loop], self.step(loop)
         if unroll == 1 or not self._is_long(loop, unroll):
             return self.summed(loop, 1, high, inits, lambda i, c: body([with_index(point, loop, i)], c), sums)
-        middle = self._batches_end(low, high, step, unroll)
+        middle = batches_end(low, high, step, unroll)
 
         def several(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             return body([with_index(point, loop, build.add(i, u * step)) for u in range(unroll)], carried)
@@ -136,13 +136,13 @@ class ThreadLoops:
             return flow.strided(low, step, high, inits, body)
         return loop_with_sums(low, step, high, inits, sums, body)
 
-    @staticmethod
-    def _batches_end(low: Mixed, high: Mixed, step: int, unroll: int) -> Mixed:
-        """Where whole batches end for this thread."""
-        left = build.maximum(build.add(build.sub(high, low), step - 1), 0)
-        mine = arith.divui(build.value(left), build.value(step))
-        batches = arith.divui(mine, build.value(unroll))
-        return build.add(low, build.mul(batches, unroll * step))
+
+def batches_end(low: Mixed, high: Mixed, step: int, unroll: int) -> Mixed:
+    """Where whole batches of a thread's iterations end."""
+    left = build.maximum(build.add(build.sub(high, low), step - 1), 0)
+    mine = arith.divui(build.value(left), build.value(step))
+    batches = arith.divui(mine, build.value(unroll))
+    return build.add(low, build.mul(batches, unroll * step))
 
 
 def with_index(point: Point, loop: int, i: Mixed) -> Point:

@@ -96,18 +96,19 @@ def _whole(low: Bound | None, high: Bound | None) -> Range:
 
 def add(a: Range, b: Range) -> Range:
     """That of a sum."""
-    if a.low is None or a.high is None or b.low is None or b.high is None:
-        return UNKNOWN
-    low, high = ((x, y, max(x.bits, y.bits) + 1) for x, y in ((a.low, b.low), (a.high, b.high)))
-    return _whole(*(_computed(build.add, bits, x, y) for x, y, bits in (low, high)))
+    return _of_ends(build.add, a, b.low, b.high)
 
 
 def subtract(a: Range, b: Range) -> Range:
     """That of a difference."""
-    if a.low is None or a.high is None or b.low is None or b.high is None:
+    return _of_ends(build.sub, a, b.high, b.low)
+
+
+def _of_ends(value: Callable[[Mixed, Mixed], Mixed], a: Range, low: Bound | None, high: Bound | None) -> Range:
+    if a.low is None or a.high is None or low is None or high is None:
         return UNKNOWN
-    low, high = ((x, y, max(x.bits, y.bits) + 1) for x, y in ((a.low, b.high), (a.high, b.low)))
-    return _whole(*(_computed(build.sub, bits, x, y) for x, y, bits in (low, high)))
+    ends = ((a.low, low), (a.high, high))
+    return _whole(*(_computed(value, max(x.bits, y.bits) + 1, x, y) for x, y in ends))
 
 
 def multiply(a: Range, b: Range) -> Range:
