@@ -65,7 +65,7 @@ class Adjoint:
     def _swapped(self, element: Element, out: Access) -> ir.Value:
         """Over all loops, with an input's map for the result; what has more parents is read by index."""
         parted = self._parted(out)
-        kept = set(_loops(out))
+        kept = set(out.loops)
         kinds = ["parallel" if loop in kept else "reduction" for loop in range(self.rank)]
         everything = [*self.likes, self.given]
         ins = [self._shown(a, parted[k]) if k in parted else a for k, a in enumerate(everything)]
@@ -81,9 +81,9 @@ class Adjoint:
         use = self._interleaved(out, parted)
         if use is not None:
             order = self._levels(use)
-            rest = [loop for loop in _loops(out) if loop is not None and loop not in order]
+            rest = [loop for loop in out.loops if loop is not None and loop not in order]
             over = self._terms(total, use, order, rest)
-            return converted(_summed(self._swapped(element, over), _loops(over), total), short)
+            return converted(_summed(self._swapped(element, over), over.loops, total), short)
         summed = computed(
             ins, total, kinds, lambda e: arith.addf(e[-1], unrounded(body(e[:-1]), wide(short))), zeros_like
         )
@@ -92,7 +92,7 @@ class Adjoint:
     def _interleaved(self, out: Access, parted: Mapping[int, Sequence[int]]) -> Use | None:
         """A dense level that a dense result keeps, the last of an axis, of which it loses ragged ones above and below:
         an operand that one loop nest cannot sum."""
-        kept = [] if is_ragged(out.value.type) else _loops(out)
+        kept = () if is_ragged(out.value.type) else out.loops
         for k, access in enumerate([*self.nest.iteration.accesses[: len(self.nest.ins)], self.nest.iteration.outs[0]]):
             layout = access.shape.layout
             for dims in map(layout.dims, range(len(layout.axes))):
@@ -162,7 +162,7 @@ class Adjoint:
     def _parted(self, out: Access) -> dict[int, list[int]]:
         """Operands with more parents on a ragged loop than a result, which cannot have them, and the dims that have
         these."""
-        own = iteration.Access(shape_of(out.value.type), tuple(_loops(out)), tuple(out.map.results))
+        own = iteration.Access(shape_of(out.value.type), out.loops, tuple(out.map.results))
         everything = [*self.nest.iteration.accesses[: len(self.nest.ins)], self.nest.iteration.outs[0]]
         found: dict[int, list[int]] = {}
         for k, access in enumerate(everything):
@@ -185,7 +185,7 @@ class Adjoint:
     # Inputs whose dense dims are read along ragged loops ----------------------------------------------
 
     def _is_padded(self, access: Access, dim: int) -> bool:
-        loop = _loops(access)[dim]
+        loop = access.loops[dim]
         if loop is None or not self.nest.iteration.ragged[loop]:
             return False
         return shape_of(access.value.type).layout.letter(dim) not in "rwt"
@@ -194,7 +194,7 @@ class Adjoint:
         """Of a dense input that every component reads from its first row on, or that has the components padded: the
         elements' cotangents, ragged, then over the components or padded."""
         like = self.likes[number]
-        loops = [loop for loop in _loops(like) if loop is not None]
+        loops = [loop for loop in like.loops if loop is not None]
         ragged = [loop for loop in loops if self.nest.iteration.ragged[loop]]
         innermost = max(ragged, key=lambda loop: len(self.nest.iteration.parents(loop)))
         use = self.nest.iteration.ragged[innermost][0]
@@ -229,10 +229,10 @@ class Adjoint:
     def _added(self, number: int, over: Access) -> ir.Value:
         """Of an input on some parents of a ragged loop, whose elements are of no structure, or with a structure of its
         own: one by one, as cotangents of their own structure."""
-        like, shown = self.likes[number], _loops(over)
+        like, shown = self.likes[number], over.loops
         place = Place(without_gaps(like.value))
         terms = self._swapped(self._of_element(number), over)
-        return _added_at(terms, place, lambda: [loop_index(shown.index(loop)) for loop in _loops(like)], like.value)
+        return _added_at(terms, place, lambda: [loop_index(shown.index(loop)) for loop in like.loops], like.value)
 
     def _levels(self, use: Use) -> list[int]:
         """The loops of the levels of an axis, down to a ragged one."""
@@ -254,7 +254,7 @@ class Adjoint:
                 "ragged-differentiate: expected dims above a ragged one that are ragged in every operand or in none, "
                 f'got layout "{shape.layout}" with a dense one that is ragged in another operand',
             )
-        own = _loops(like)
+        own = like.loops
         sizes = [shapes.dim(like.value, own.index(loop)) for loop in rest]
         others = frozenset(range(shape.rank)) - frozenset(dims)
         value = empty_without(source, others, element_of(like.value.type), sizes)
@@ -299,7 +299,7 @@ class Adjoint:
 def _summed(x: ir.Value, loops: Sequence[int | None], out: Access) -> ir.Value:
     """The sums of a tensor over loops that a result does not have, those of the levels below its own first: what is
     below dense levels has to go before what is above."""
-    kept = _loops(out)
+    kept = out.loops
     while len(loops) > len(kept):
         layout, rank = shape_of(x.type).layout, len(loops)
         last = [max((d for d in layout.dims(k) if loops[d] in kept), default=-1) for k in range(len(layout.axes))]
@@ -313,13 +313,9 @@ def _summed(x: ir.Value, loops: Sequence[int | None], out: Access) -> ir.Value:
     return _permuted(x, [list(loops).index(loop) for loop in kept], out.value)
 
 
-def _loops(access: Access) -> list[int | None]:
-    return [e.position if isinstance(e, ir.AffineDimExpr) else None for e in access.map.results]
-
-
 def _own_dims(access: Access) -> list[int]:
     """Dims of an operand that a loop goes through which indexes no other one; of several those that are ragged."""
-    loops, layout = _loops(access), shape_of(access.value.type).layout
+    loops, layout = access.loops, shape_of(access.value.type).layout
     ragged = [not layout.is_plain(dim) for dim in range(len(loops))]
     return [dim for dim, loop in enumerate(loops) if loop is not None and (ragged[dim] or loops.count(loop) == 1)]
 
@@ -328,7 +324,7 @@ def _at_loops(access: Access) -> ir.Value:
     """The element of an operand, by the indices of the loops."""
     point = [loop_index(loop) for loop in range(access.map.n_dims)]
     made = tensor.extract(access.value, [build.value(affine_value(expr, point)) for expr in access.map.results])
-    if None not in _loops(access):
+    if None not in access.loops:
         definer(made).attributes[AT_LOOPS] = ir.UnitAttr.get()
     return made
 

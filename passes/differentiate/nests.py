@@ -14,17 +14,10 @@ from ragged_dialect.ir.walk import captures, erase_unused, makers
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
+from ragged_dialect.passes.loop_nest import Operand as Access
 from ragged_dialect.types import is_tensor, shape_of
 
 Body = Callable[[list[ir.Value]], ir.Value]
-
-
-@dataclass(frozen=True)
-class Access:
-    """A tensor or scalar that a nest reads, and how its loops index it."""
-
-    value: ir.Value
-    map: ir.AffineMap
 
 
 @dataclass(frozen=True)
@@ -76,9 +69,8 @@ class Nest:
     def computes_once(self, number: int) -> bool:
         """Whether every iteration has an element of an out of its own, and every element an iteration."""
         out = self.outs[number]
-        loops = [e.position if isinstance(e, ir.AffineDimExpr) else None for e in out.map.results]
-        others = [extent for extent, loop in zip(out.value.type.shape, loops, strict=True) if loop is None]
-        own = sorted(loop for loop in loops if loop is not None)
+        others = [extent for extent, loop in zip(out.value.type.shape, out.loops, strict=True) if loop is None]
+        own = sorted(loop for loop in out.loops if loop is not None)
         return own == list(range(len(self.kinds))) and all(extent == 1 for extent in others)
 
     def reads_out(self, number: int) -> bool:
