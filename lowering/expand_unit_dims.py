@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.lowering.buffers import is_ambiguous, starts_and_sizes, subview
@@ -55,6 +55,4 @@ def _any_strides(type_: ir.MemRefType) -> ir.MemRefType:
 
 
 def _cast(x: ir.Value, type_: ir.MemRefType) -> ir.Value:
-    if x.type == type_:
-        return x
-    return ir.Operation.create("memref.cast", results=[type_], operands=[x]).result
+    return x if x.type == type_ else memref.cast(type_, x)

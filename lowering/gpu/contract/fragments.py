@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, llvm, memref, vector
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
@@ -65,33 +65,25 @@ def shared_pointer(buffer: ir.Value, elements: Mixed, more: int = 0) -> ir.Value
 
 def global_pointer(buffer: ir.Value, elements: Mixed) -> ir.Value:
     """The pointer so many elements after the first of a view of a buffer of the host."""
-    kind, indices = ir.MemRefType.get([], buffer.type.element_type), [build.index_type()] * (1 + 2 * buffer.type.rank)
-    whole = ir.Operation.create("memref.extract_strided_metadata", results=[kind, *indices], operands=[buffer])
+    _, offset, *_ = memref.extract_strided_metadata(buffer)
     size = byte_size(buffer.type.element_type)
-    start = build.add(_address(buffer), build.mul(build.add(whole.results[1], elements), size))
-    return ir.Operation.create(
-        "llvm.addrspacecast", results=[ir.Type.parse("!llvm.ptr<1>")], operands=[_inttoptr(start, 0)]
-    ).result
+    start = build.add(_address(buffer), build.mul(build.add(offset, elements), size))
+    return llvm.addrspacecast(ir.Type.parse("!llvm.ptr<1>"), _inttoptr(start, 0))
 
 
 def load_whole(pointer: ir.Value, kind: ir.Type, size: int) -> ir.Value:
     """What is at a pointer, which is aligned to its size in bytes."""
-    return ir.Operation.create("llvm.load", results=[kind], operands=[pointer], attributes=_aligned(size)).result
+    return llvm.load(kind, pointer, alignment=size)
 
 
 def store_whole(value: ir.Value, pointer: ir.Value, size: int) -> None:
     """Store to a pointer that is aligned to the size in bytes."""
-    ir.Operation.create("llvm.store", operands=[value, pointer], attributes=_aligned(size))
-
-
-def _aligned(size: int) -> dict[str, ir.Attribute]:
-    return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
+    llvm.store(value, pointer, alignment=size)
 
 
 def vector_of(values: Sequence[ir.Value]) -> ir.Value:
     """A vector of some scalars."""
-    kind = ir.VectorType.get([len(values)], values[0].type)
-    return ir.Operation.create("vector.from_elements", results=[kind], operands=list(values)).result
+    return vector.from_elements(ir.VectorType.get([len(values)], values[0].type), list(values))
 
 
 def copy(target: ir.Value, source: ir.Value, inside: ir.Value, size: int = DEVICE.access_bytes) -> None:
@@ -118,14 +110,12 @@ def wait_for_groups(pending: int) -> None:
 
 
 def _address(buffer: ir.Value) -> ir.Value:
-    return ir.Operation.create(
-        "memref.extract_aligned_pointer_as_index", results=[build.index_type()], operands=[buffer]
-    ).result
+    return memref.extract_aligned_pointer_as_index(buffer)
 
 
 def _inttoptr(address: Mixed, space: int) -> ir.Value:
     kind = ir.Type.parse(f"!llvm.ptr<{space}>" if space else "!llvm.ptr")
-    return ir.Operation.create("llvm.inttoptr", results=[kind], operands=[build.to_i64(address)]).result
+    return llvm.inttoptr(kind, build.to_i64(address))
 
 
 def load(pointer: ir.Value, element: ir.Type, transposed: bool) -> list[ir.Value]:
@@ -147,7 +137,7 @@ def load(pointer: ir.Value, element: ir.Type, transposed: bool) -> list[ir.Value
     pair = register(element)
     if pair == words[0].type:
         return words
-    return [ir.Operation.create("llvm.bitcast", results=[pair], operands=[word]).result for word in words]
+    return [llvm.bitcast(pair, word) for word in words]
 
 
 def register(element: ir.Type) -> ir.Type:
@@ -159,9 +149,7 @@ def pack(values: Sequence[ir.Value], element: ir.Type) -> ir.Value:
     """A register of two numbers of f32, rounded."""
     pair = ir.VectorType.get([2], element)
     short = arith.truncf(pair, vector_of(values))
-    if register(element) == pair:
-        return short
-    return ir.Operation.create("llvm.bitcast", results=[register(element)], operands=[short]).result
+    return short if register(element) == pair else llvm.bitcast(register(element), short)
 
 
 def multiply(
@@ -187,12 +175,4 @@ def multiply(
 
 
 def _parts(whole: ir.Value, kind: ir.Type) -> list[ir.Value]:
-    return [
-        ir.Operation.create(
-            "llvm.extractvalue",
-            results=[kind],
-            operands=[whole],
-            attributes={"position": ir.DenseI64ArrayAttr.get([k])},
-        ).result
-        for k in range(4)
-    ]
+    return [llvm.extractvalue(kind, whole, [k]) for k in range(4)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, llvm
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.gpu.contract import fragments
 
@@ -64,7 +64,7 @@ def parts(pair: Sequence[ir.Value], element: ir.Type) -> list[ir.Value]:
     if is_split(element):
         return registers(pair, element)
     word = ir.IntegerType.get_signless(32)
-    return [ir.Operation.create("llvm.bitcast", results=[word], operands=[fragments.vector_of(pair)]).result]
+    return [llvm.bitcast(word, fragments.vector_of(pair))]
 
 
 def multiply(

@@ -69,8 +69,7 @@ def _allocate_inside(subview: ir.Operation) -> None:
     old = subview.results[0].type
     with ir.InsertionPoint(subview), subview.location:
         inside = memref.alloc(ir.MemRefType.get(old.shape, old.element_type), [], [])
-        same = ir.Operation.create("memref.cast", results=[old], operands=[inside]).result
-    replace(subview, same)
+        replace(subview, memref.cast(old, inside))
 
 
 def _result_for(private: ir.Operation, block: ir.Block) -> ir.Value | None:

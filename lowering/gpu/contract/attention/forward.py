@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
@@ -90,6 +90,5 @@ class Forward(AttentionKernel):
         """Store the log of a row's sum of exponentials, once for the lanes that have it."""
         base = arith.mulf(top, number(self.factor))
         lse = arith.addf(arith.mulf(base, number(math.log(2))), math_ops.log(total))
-        operands = [lse, self.written[1], row, head]
         once = build.equal(arith.remui(self.lane, build.value(LANES)), 0)
-        guarded([once], lambda: ir.Operation.create("memref.store", operands=operands) and None)
+        guarded([once], lambda: memref.store(lse, self.written[1], [row, head]))
