@@ -21,7 +21,7 @@ from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.parts import Parts
-from ragged_dialect.ops.attention import Attention, AttentionOp, AttentionVjpKvOp, AttentionVjpQOp, groups, wide
+from ragged_dialect.ops.attention import Attention, AttentionOp, AttentionVjp, AttentionVjpQOp, groups, wide
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
 
@@ -53,38 +53,27 @@ def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
     _lower(ctx, op, q, (k, v), (q, v), kernel)
 
 
-def lower_vjp_q(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.attention_vjp_q: queries along the lanes."""
-    found = view_of(op, AttentionVjpQOp)
-    q, k, v, lse, upstream, delta = map(ctx.parts, op.operands)
+def lower_vjp(ctx: Lowering, op: ir.Operation) -> None:
+    """ragged.attention_vjp_q and ragged.attention_vjp_kv: queries along the lanes, or keys, which meet all heads of
+    queries of their group."""
+    found = view_of(op, AttentionVjp)
+    q, k, v = map(ctx.parts, (found.q, found.k, found.v))
+    lse, upstream, delta = map(ctx.parts, (found.lse, found.upstream, found.delta))
+    queries, of_queries, of_keys = isinstance(found, AttentionVjpQOp), (q, upstream), (k, v)
+    own, others = (of_queries, of_keys) if queries else (of_keys, of_queries)
     if ctx.tensor_cores:
-        _call(ctx, op, Operands([q, upstream], [k, v], [lse, delta]))
+        _call(ctx, op, Operands([*own], [*others], [lse, delta]))
         return
 
     def kernel(blocks: int) -> Kernel:
-        saved = (lse.values, delta.values)
-        made = Backward(found, (q.values, upstream.values), (k.values, v.values), saved, True, False, blocks)
+        rows, met, saved = ((a.values, b.values) for a, b in (own, others, (lse, delta)))
+        made = Backward(found, rows, met, saved, queries, not queries and len(_used(op)) > 1, blocks)
         group = groups(q.shape, k.shape)
-        return lambda block, head, outs: made.run(block, head, build.divide(head, group), 1, outs), None
-
-    _lower(ctx, op, q, (k, v), (q, upstream, q), kernel)
-
-
-def lower_vjp_kv(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.attention_vjp_kv: keys along the lanes, which meet all heads of queries of their group."""
-    found = view_of(op, AttentionVjpKvOp)
-    k, v, q, lse, upstream, delta = map(ctx.parts, op.operands)
-    if ctx.tensor_cores:
-        _call(ctx, op, Operands([k, v], [q, upstream], [lse, delta]))
-        return
-
-    def kernel(blocks: int) -> Kernel:
-        own, others, saved = (k.values, v.values), (q.values, upstream.values), (lse.values, delta.values)
-        made = Backward(found, own, others, saved, False, len(_used(op)) > 1, blocks)
-        group = groups(q.shape, k.shape)
+        if queries:
+            return lambda block, head, outs: made.run(block, head, build.divide(head, group), 1, outs), None
         return lambda block, head, outs: made.run(block, head, build.mul(head, group), group, outs), None
 
-    _lower(ctx, op, k, (q, upstream), (k, v, k, v), kernel)
+    _lower(ctx, op, own[0], others, (*own, q) if queries else (*own, *own), kernel)
 
 
 def _used(op: ir.Operation) -> list[ir.Value]:
@@ -200,6 +189,6 @@ def lower_jvp(ctx: Lowering, op: ir.Operation) -> None:
 RULES = {
     "ragged.attention": lower_attention,
     "ragged.attention_jvp": lower_jvp,
-    "ragged.attention_vjp_q": lower_vjp_q,
-    "ragged.attention_vjp_kv": lower_vjp_kv,
+    "ragged.attention_vjp_q": lower_vjp,
+    "ragged.attention_vjp_kv": lower_vjp,
 }
