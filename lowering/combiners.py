@@ -1,4 +1,4 @@
-"""What combines two scalars in IR, and the neutral elements of what does."""
+"""What combines two scalars in IR."""
 
 from __future__ import annotations
 
@@ -6,28 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.ir.match import bit_width, defining_op, is_number
-
-NEUTRAL: dict[str, float | str] = {
-    "arith.addf": -0.0,
-    "arith.mulf": 1.0,
-    "arith.maximumf": float("-inf"),
-    "arith.maxnumf": float("nan"),
-    "arith.minimumf": float("inf"),
-    "arith.minnumf": float("nan"),
-    "arith.addi": 0,
-    "arith.muli": 1,
-    "arith.maxsi": "lowest",
-    "arith.minsi": "highest",
-    "arith.maxui": 0,
-    "arith.minui": "ones",
-    "arith.andi": "ones",
-    "arith.ori": 0,
-    "arith.xori": 0,
-}
-"""Ops that combine two scalars in any grouping, with what changes nothing: see `neutral_constant`."""
+from ragged_dialect.ir.kinds import NEUTRAL, neutral_constant
+from ragged_dialect.ir.match import defining_op, is_number
 
 _GREATER, _LESS = (2, 3, 9, 10), (4, 5, 11, 12)
 _UNORDERED = 8
@@ -75,15 +56,6 @@ class Combiner:
     def identity(self) -> ir.Value:
         """The neutral element as a constant."""
         return neutral_constant(self.result.type, self.neutral)
-
-
-def neutral_constant(type_: ir.Type, neutral: float | str) -> ir.Value:
-    """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
-    if not isinstance(neutral, str):
-        return build.constant(type_, neutral)
-    width = 64 if isinstance(type_, ir.IndexType) else bit_width(type_)
-    low = -(1 << (width - 1))
-    return build.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
 
 
 def find_combiner(accumulator: ir.Value, result: ir.Value, beside: Sequence[ir.Operation] = ()) -> Combiner | None:

@@ -10,11 +10,10 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import along, generic, without
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.fast_math import give_flags
-from ragged_dialect.ir.kinds import combine, combiner, neutral
+from ragged_dialect.ir.kinds import NEUTRAL, combine, combiner, neutral, neutral_constant
 from ragged_dialect.ir.match import made_by, view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import BACKWARDS
-from ragged_dialect.lowering.combiners import NEUTRAL, neutral_constant
 from ragged_dialect.lowering.search import ended
 from ragged_dialect.lowering.standing import standing_for
 from ragged_dialect.ops.making import RecurrenceOp, ScanOp

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
-from ragged_dialect.lowering.combiners import neutral_constant
+from ragged_dialect.ir.kinds import neutral_constant
 from ragged_dialect.passes.base import PassFailure
 
 _FOLDS: dict[str, tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]] = {

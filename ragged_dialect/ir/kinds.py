@@ -1,4 +1,4 @@
-"""Kinds of reductions and scans: what combines two scalars, and what changes nothing."""
+"""Kinds of reductions and scans, and ops that combine two scalars: what changes nothing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,25 @@ _INTEGER = {"sum": "addi", "prod": "muli", "max": "maxsi", "min": "minsi"}
 _BOOL = {"sum": "ori", "prod": "andi", "max": "ori", "min": "andi"}
 
 KINDS = tuple(_FLOAT)
+
+NEUTRAL: dict[str, float | str] = {
+    "arith.addf": -0.0,
+    "arith.mulf": 1.0,
+    "arith.maximumf": float("-inf"),
+    "arith.maxnumf": float("nan"),
+    "arith.minimumf": float("inf"),
+    "arith.minnumf": float("nan"),
+    "arith.addi": 0,
+    "arith.muli": 1,
+    "arith.maxsi": "lowest",
+    "arith.minsi": "highest",
+    "arith.maxui": 0,
+    "arith.minui": "ones",
+    "arith.andi": "ones",
+    "arith.ori": 0,
+    "arith.xori": 0,
+}
+"""Ops that combine two scalars in any grouping, with what changes nothing: see `neutral_constant`."""
 
 
 def combiner(kind: str, type_: ir.Type) -> str:
@@ -27,9 +46,13 @@ def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
 
 def neutral(kind: str, type_: ir.Type) -> ir.Value:
     """The value that changes nothing: 0, 1, and the extremes of the type. A sum that starts with it is no -0."""
-    if is_float(type_):
-        return build.constant(type_, {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}[kind])
-    if bit_width(type_) == 1:
-        return build.constant(type_, {"sum": 0, "prod": 1, "max": 0, "min": 1}[kind])
+    op = combiner(kind, type_)
+    return build.constant(type_, 0.0) if op == "arith.addf" else neutral_constant(type_, NEUTRAL[op])
+
+
+def neutral_constant(type_: ir.Type, neutral: float | str) -> ir.Value:
+    """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
+    if not isinstance(neutral, str):
+        return build.constant(type_, neutral)
     low = -(1 << (bit_width(type_) - 1))
-    return build.constant(type_, {"sum": 0, "prod": 1, "max": low, "min": -low - 1}[kind])
+    return build.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
