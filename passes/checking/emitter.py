@@ -18,7 +18,6 @@ from ragged_dialect.checking.checker import Checker
 from ragged_dialect.ir import flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer
-from ragged_dialect.ir.walk import erase_unused
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.types import shape_of
 
@@ -88,7 +87,9 @@ class Emitter(Checker[ir.Value]):
 
     def finish(self) -> None:
         """Erase helper values that no check took."""
-        erase_unused(map(definer, self._made))
+        for value in reversed(self._made):
+            if not any(True for _ in value.uses):
+                definer(value).erase()
         self._made.clear()
 
     def index(self, value: Extent) -> ir.Value:
