@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 
 from ragged_dialect._mlir import ir
@@ -16,7 +17,6 @@ from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.reference.checker import DataChecker
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import Datum, RaggedValue
-from ragged_dialect.runtime.signature import numpy_dtype
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of
 
@@ -39,6 +39,8 @@ LOOKUP = "tensor.extract"
 LOOP_INDEX = "loop index"
 """Key of an environment: the indices of the linalg loops around the running region."""
 
+_FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+
 
 def handler(*names: str) -> Callable[[Decoder], Decoder]:
     """Register a decoder for ops of these names."""
@@ -53,9 +55,12 @@ def handler(*names: str) -> Callable[[Decoder], Decoder]:
 
 def dtype_of_type(type_: ir.Type) -> np.dtype:
     """The NumPy type of an element type. RaggedError for one the dialect does not compute with."""
-    dtype = numpy_dtype(str(type_))
-    if dtype is not None:
-        return dtype
+    if isinstance(type_, ir.IndexType):
+        return np.dtype(np.int64)
+    if isinstance(type_, ir.IntegerType) and type_.width in (1, 8, 16, 32, 64):
+        return np.dtype(bool if type_.width == 1 else f"i{type_.width // 8}")
+    if str(type_) in _FLOATS:
+        return np.dtype(_FLOATS[str(type_)])
     raise RaggedError(f"expected an element type among i1, i8 to i64, index, f16, bf16, f32, f64, got {type_}")
 
 
