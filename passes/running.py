@@ -157,6 +157,8 @@ class _Run:
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # of a plug-in, which may call `sys.exit`
+                    if "KeyboardInterrupt" in str(error):  # one in a callback of MLIR's comes out of it as text
+                        raise KeyboardInterrupt from None
                     self.diagnostics.append(_fault(stage, target, error))
                     return False
         return True

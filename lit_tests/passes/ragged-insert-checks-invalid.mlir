@@ -85,3 +85,46 @@ func.func @automaton(%x: tensor<?xindex>, %next: tensor<4x2xindex>, %s: tensor<i
   } -> tensor<index>
   return %0 : tensor<index>
 }
+
+// -----
+
+// Neither are conditions on what a reduction has so far, nor bounds that a loop carries.
+func.func @while_positive(%w: tensor<?xf32>, %i: index, %x: tensor<?xf32>, %s: tensor<f32>) -> tensor<f32> {
+  %z = arith.constant 0.0 : f32
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<?xf32>) outs(%s : tensor<f32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %p = arith.cmpf ogt, %sum, %z : f32
+    %v = scf.if %p -> (f32) {
+      // expected-error@+1 {{expected checks of what no reduction makes, got 'tensor.extract' of the sum so far}}
+      %e = tensor.extract %w[%i] : tensor<?xf32>
+      scf.yield %e : f32
+    } else {
+      scf.yield %a : f32
+    }
+    linalg.yield %v : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @growing(%w: tensor<?xindex>, %x: tensor<?xindex>) -> tensor<?xindex> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%x : tensor<?xindex>) {
+  ^bb0(%a: index):
+    %found = scf.for %k = %c0 to %c2 step %c1 iter_args(%bound = %a) -> (index) {
+      %sum = scf.for %j = %c0 to %bound step %c1 iter_args(%s = %c0) -> (index) {
+        // expected-error@+1 {{expected checks in scf.if and scf.for in a body, of what no loop carries, got 'tensor.extract' in 'scf.for'}}
+        %e = tensor.extract %w[%j] : tensor<?xindex>
+        %t = arith.addi %s, %e : index
+        scf.yield %t : index
+      }
+      scf.yield %sum : index
+    }
+    linalg.yield %found : index
+  } -> tensor<?xindex>
+  return %0 : tensor<?xindex>
+}

@@ -111,15 +111,14 @@ def _over_all(
 ) -> list[ir.Value]:
     """Values that are there `at` an op in the body, combined over all elements, each by a step of its own, as i64."""
     maps, body = indexing_maps(op), op.regions[0].blocks[0]
-    sums = set(body.arguments[len(op.operands) - len(op.results) :])
-    read = [*values, *captures(makers(values, ops_in(op)[1:]))]
-    if not sums.isdisjoint(read) and "reduction" in analyze(op).kinds:
-        raise PassFailure(at, f"expected checks of what no reduction makes, got '{at.name}' of the sum so far")
-    i64 = ir.IntegerType.get_signless(64)
-    starts = [tensor.from_elements(dense_type((), i64), [arith.constant(i64, step[0])]) for step in steps]
     around: list[ir.Operation] = []
     while (outer := enclosing(around[-1] if around else at)) != op:
         around.append(outer)
+    sums = set(body.arguments[len(op.operands) - len(op.results) :])
+    if not sums.isdisjoint(_read(op, around, values)) and "reduction" in analyze(op).kinds:
+        raise PassFailure(at, f"expected checks of what no reduction makes, got '{at.name}' of the sum so far")
+    i64 = ir.IntegerType.get_signless(64)
+    starts = [tensor.from_elements(dense_type((), i64), [arith.constant(i64, step[0])]) for step in steps]
 
     def payload(elements: list[ir.Value]) -> list[ir.Value]:
         known: ValueMap = dict(zip(body.arguments, elements, strict=False))
@@ -131,6 +130,12 @@ def _over_all(
     operands = [emit.behind(x) if isinstance(x.type, ir.RankedTensorType) else x for x in op.operands]
     made = generic(operands, starts, [*maps, *[scalar] * len(steps)], ["reduction"] * rank, payload)
     return [tensor.extract(result, []) for result in made.results]
+
+
+def _read(op: ir.Operation, around: Sequence[ir.Operation], values: Sequence[ir.Value]) -> list[ir.Value]:
+    """What values inside an op, and conditions and bounds `around` them, are made of, from the op or from outside."""
+    wanted = [*values, *(x for outer in around for x in outer.operands)]
+    return [*wanted, *captures(makers(wanted, ops_in(op)[1:]))]
 
 
 def _combined(
@@ -167,7 +172,7 @@ def _combined(
         then, otherwise = branches if top.regions[0].blocks[0] == inside else branches[::-1]
         return flow.choose(given[0], then, otherwise, [x.type for x in sofar])
     carried = set(inside.arguments[1:])
-    if top.name != "scf.for" or not carried.isdisjoint([*values, *captures(makers(values, ops_in(top)[1:]))]):
+    if top.name != "scf.for" or not carried.isdisjoint(_read(top, others, values)):
         text = "expected checks in scf.if and scf.for in a body, of what no loop carries"
         raise PassFailure(at, f"{text}, got '{at.name}' in '{top.name}'")
 

@@ -71,6 +71,8 @@ class Fail(RaggedPass):
             raise PassFailure(function, "expected less, got more")
         if self.how == "bug":
             raise RuntimeError("boom")
+        if self.how == "interrupt":  # as the bindings do with what a callback of theirs raises
+            raise RuntimeError("Exception raised in walk callback: KeyboardInterrupt: <EMPTY MESSAGE>")
         if self.how == "invalid":
             function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
         if self.how == "ragged":
@@ -212,6 +214,11 @@ def test_failures(made: Any, how: str, message: str, capfd: pytest.CaptureFixtur
     assert str(caught.value).startswith(message)
     assert caught.value.stage.name == "test-fail"
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_interrupt_is_no_failure_of_a_pass(made: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        _run(made, "test-fail{how=interrupt}")
 
 
 def test_the_ragged_verifier_runs_between_passes(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
