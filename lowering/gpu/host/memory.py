@@ -146,7 +146,7 @@ def _launch(w: HostWriter, op: ir.Operation) -> None:
     narrow = f", {kernel + NARROW!r}" if kernel in w.narrow else ""
     launch = w.bind(f"rt.kernel({kernel!r}, {_tuple(block)}, {kinds!r}{narrow})", "k")
     call = f"{launch}({', '.join([*grid, *(_argument(w, v) for v in values)])})"
-    guard = " and ".join(f"{name} > 0" for name in dict.fromkeys(grid) if not name.isdigit())
+    guard = " and ".join(f"{name} > 0" for name in dict.fromkeys(grid) if not name.isdigit() or int(name) == 0)
     if not guard:
         w.line(call)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import resolve, where
@@ -145,9 +145,11 @@ class _Carried:
         inside, after = self._traced(body)
 
         def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
-            return inside.filled([build.to_i64(number), *state], after)
+            return inside.filled([build.to_i64(build.add(low, number)), *state], after)
 
-        return self._results(flow.strided(low, 1, high, [_stored(x) for x in self._inits], step), inside)
+        # From 0 on, as the difference of bounds that are far from each other does not fit 64 bits.
+        count = arith.select(build.at_least(low, high), build.value(0), arith.subi(high, low))
+        return self._results(flow.for_loop(count, [_stored(x) for x in self._inits], step), inside)
 
     @property
     def _nothing(self) -> ir.Value:

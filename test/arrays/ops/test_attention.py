@@ -322,3 +322,10 @@ def test_dense_queries_and_keys(heads: tuple[int, ...]) -> None:
     gradient = rg.grad(lambda q: (rg.attention(q, k, v) ** 2).sum())(one)
     ragged = rg.grad(lambda q: (rg.attention(q, k, v) ** 2).sum())(rg.ragged(list(one)))
     np.testing.assert_allclose(gradient.reshape(ragged.values.shape), ragged.values)
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_no_dense_queries(target: str) -> None:
+    """No kernel is launched for none."""
+    keys = np.zeros((5, 4, 3), np.float32)
+    assert rg.jit(rg.attention, target=target)(np.zeros((5, 0, 3), np.float32), keys, keys).shape == (5, 0, 3)

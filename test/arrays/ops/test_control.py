@@ -108,6 +108,8 @@ def test_iterations(name: str, target: str | None) -> None:
 def test_no_iteration() -> None:
     assert_same(rg.fori_loop(3, 3, smoothed, elements()), elements())
     assert_same(rg.fori_loop(3, -5, smoothed, elements()), elements())
+    for bounds, count in [((1, -(2**63)), 0), ((2**63 - 1, -(2**63)), 0), ((2**63 - 3, 2**63 - 2), 1)]:
+        assert rg.fori_loop(*bounds, lambda i, n: n + 1, 0) == count
     assert_same(rg.while_loop(lambda x: x.sum() > 1e9, lambda x: x * 2, elements()), elements())
 
 
