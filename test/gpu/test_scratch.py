@@ -13,6 +13,7 @@ from ragged_dialect import compile
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering import pipelines
+from ragged_dialect.passes.running import PassFailed
 
 LAYOUT = '#ragged.layout<"dr|d">'
 TYPE = f"tensor<?x?x8xf32, {LAYOUT}>"
@@ -139,3 +140,21 @@ class TestFlatRuns:
         x, w = _values(rows), np.arange(8, dtype=np.float32)
         got = compile(CHAIN, target="emulator")(x, w)
         np.testing.assert_array_equal(got, (x - x.sum(1, keepdims=True)) * w)
+
+
+def test_tables_of_a_thread_have_a_static_size() -> None:
+    text = """
+    func.func @f(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          outs(%x : tensor<?xf32>) {
+      ^bb0(%a: f32):
+        %t = tensor.empty(%n) : tensor<?xf32>
+        %i = linalg.index 0 : index
+        %u = tensor.insert %a into %t[%n] : tensor<?xf32>
+        %v = tensor.extract %u[%i] : tensor<?xf32>
+        linalg.yield %v : f32
+      } -> tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }"""
+    with pytest.raises(PassFailed, match="expected temporaries of static size in the body of a linalg op, got others"):
+        compile(text, "f", target="emulator", check=False)

@@ -289,23 +289,22 @@ def test_held_arrays_that_require_a_gradient_later() -> None:
 
 
 ADVICE: dict[str, tuple[Any, str]] = {
-    "exp": (lambda x: torch.exp(x), "use rg.exp"),
-    "relu": (lambda x: torch.nn.functional.relu(x), "use rg.nn.relu"),
-    "sum": (lambda x: torch.sum(x), "use x.sum"),
-    "cat": (lambda x: torch.cat([x, x]), "use rg.concat"),
-    "linear": (lambda x: torch.nn.Linear(3, 2)(x), "use x @ w.T"),
-    "sinc": (lambda x: torch.sinc(x), "use what rg has, or x.values"),
+    "exp": (lambda x: torch.exp(x), "rg.exp"),
+    "relu": (lambda x: torch.nn.functional.relu(x), "rg.nn.relu"),
+    "sum": (lambda x: torch.sum(x), "x.sum"),
+    "cat": (lambda x: torch.cat([x, x]), "rg.concat"),
+    "linear": (lambda x: torch.nn.Linear(3, 2)(x), "x @ w.T"),
+    "sinc": (lambda x: torch.sinc(x), "what rg has, or x.values"),
 }
 
 
 @pytest.mark.parametrize("name", ADVICE)
 def test_functions_of_pytorch_name_what_does_their_work(name: str) -> None:
     call, advice = ADVICE[name]
-    with pytest.raises(
-        ArgumentError, match=f"{name}: expected tensors for a function of PyTorch, got a ragged array"
-    ) as e:
+    with pytest.raises(ArgumentError) as caught:
         call(ragged(values(5, 3)))
-    assert advice in str(e.value)
+    text = f"{name}: expected tensors for a function of PyTorch, got a ragged array (use {advice})"
+    assert str(caught.value) == text
 
 
 def test_operators_of_tensors_are_those_of_arrays() -> None:
