@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.storage import ArrayLike
-from ragged_dialect.arrays.core.tree import Static, flatten, leaf_places, unflatten
+from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import resolve, where
 from ragged_dialect.arrays.tracing.agreement import equal_structures
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
@@ -164,8 +164,8 @@ class _Carried:
             found: object = region.called(lambda number=number, carry=carry: body(number, carry))
             leaves, tree = flatten(found, computed=True)
             if tree != self._tree:
-                text = "expected a carry of the containers of init from the function, got others"
-                raise ArgumentError(f"{trace.op}: {text}")
+                wanted, got = _parts(self._tree), _parts(tree)
+                raise ArgumentError(f"{trace.op}: expected a carry of the containers of init, {wanted}, got {got}")
             made = [as_tensor(trace, x) for x in leaves]
             wider = [_promoted(old, x) for old, x in zip(self._inits, made, strict=True)]
             if all(a is b for a, b in zip(wider, self._inits, strict=True)):
@@ -209,6 +209,12 @@ class _Carried:
         for region in regions:
             trace.ending.append(lambda region=region: region.end(loop))
         return unflatten(self._tree, [self._restored(v, x) for v, x in zip(made, self._inits, strict=True)])
+
+
+def _parts(tree: Tree) -> str:
+    """What is in containers, in order."""
+    places = [place for place in leaf_places(tree) if place]
+    return f"with {', '.join(places)}" if places else "one array" if tree is None else "without arrays"
 
 
 def _stored(x: Tensor) -> ir.Value:

@@ -211,7 +211,7 @@ class Tensor(Value):
         self.refuse("NumPy's array of it", instead)
 
     def _number(self) -> NoReturn:
-        instead = "compute with it as it is, make arrays by rg.full and rg.arange, or pass it in an argument of static"
+        instead = "rg.take(v, i) for v[i], rg.full for an array of it, or pass it in an argument named in static"
         self.refuse("a number of Python", instead)
 
     __float__ = __int__ = __index__ = __complex__ = _number

@@ -212,7 +212,17 @@ test_refusals = refused(
         (
             lambda: rg.fori_loop(0, 3, lambda i, x: (x, x), elements()),
             rg.ArgumentError,
-            "fori_loop: expected a carry of the containers of init from the function, got others",
+            "fori_loop: expected a carry of the containers of init, one array, got with [0], [1]",
+        ),
+        (
+            lambda: rg.while_loop(lambda c: c["a"] < 3, lambda c: {"b": c["b"], "a": c["a"]}, {"a": 0, "b": 1}),
+            rg.ArgumentError,
+            "while_loop: expected a carry of the containers of init, with ['a'], ['b'], got with ['b'], ['a']",
+        ),
+        (
+            lambda: rg.fori_loop(0, 3, lambda i, x: None, elements()),
+            rg.ArgumentError,
+            "fori_loop: expected a carry of the containers of init, one array, got without arrays",
         ),
         (
             lambda: rg.fori_loop(0, 2.5, smoothed, elements()),
