@@ -142,7 +142,7 @@ def narrow(dense: ArrayLike, start: object, length: object) -> RaggedArray:
     batch, extent = taken.shape[:2]
     xp = storage.namespace(taken)
     starts, lengths = (
-        _vector(xp.full(batch, v) if isinstance(v, (int, np.integer)) else v, f"narrow: {name}", taken)
+        _vector(xp.full(batch, v) if np.ndim(v) == 0 else v, f"narrow: {name}", taken)
         for v, name in ((start, "start"), (length, "length"))
     )
     for vector, name in ((starts, "start"), (lengths, "length")):

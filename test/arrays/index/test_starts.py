@@ -28,7 +28,9 @@ def test_windows_into_values(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
-@pytest.mark.parametrize(("start", "length"), [(0, np.array([1, 4, 0])), (np.array([1, 0, 3], np.int32), 1), (1, 2)])
+@pytest.mark.parametrize(
+    ("start", "length"), [(0, np.array([1, 4, 0])), (np.array([1, 0, 3], np.int32), np.array(1)), (1, 2)]
+)
 def test_windows_into_padded_arrays(start: Any, length: Any, target: str) -> None:
     starts, lengths = (np.broadcast_to(x, 3) for x in (start, length))
     expected = [row[s : s + n] for row, s, n in zip(PADDED, starts, lengths, strict=True)]
@@ -81,6 +83,7 @@ test_refusals = refused(
             rg.RuntimeCheckError,
             "narrow: dim 0: expected extent 3, got 2",
         ),
+        (lambda: rg.narrow(PADDED, 0, 1.5), rg.ArgumentError, "narrow: length: expected integers, got dtype float64"),
         (lambda: in_padded(PADDED, 0, 1.5), rg.ArgumentError, "narrow: expected an integer as length, got float64"),
     ]
 )
