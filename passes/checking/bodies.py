@@ -134,8 +134,17 @@ def _over_all(
 
 def _read(op: ir.Operation, around: Sequence[ir.Operation], values: Sequence[ir.Value]) -> list[ir.Value]:
     """What values inside an op, and conditions and bounds `around` them, are made of, from the op or from outside."""
-    wanted = [*values, *(x for outer in around for x in outer.operands)]
+    wanted = _wanted(around, values)
     return [*wanted, *captures(makers(wanted, ops_in(op)[1:]))]
+
+
+def _wanted(around: Sequence[ir.Operation], values: Sequence[ir.Value]) -> list[ir.Value]:
+    """Values, and what tells whether, and how often, the ops around them run: not what loops carry at first."""
+    return [*values, *(x for outer in around for x in list(outer.operands)[:_BOUNDS])]
+
+
+_BOUNDS = 3
+"""Operands of an `scf.for` before what it carries; an `scf.if` has one, its condition."""
 
 
 def _combined(
@@ -148,10 +157,9 @@ def _combined(
     sofar: list[ir.Value],
 ) -> list[ir.Value]:
     """What a block adds to what is combined so far; the op is in it, or in the first of some ops in one another."""
-    ops = [op.operation for op in block.operations]
-    wanted = captures(around[:1]) if around else values
-    for inner in makers(wanted, ops):
-        clone(inner, known)
+    for inner in makers(_wanted(around, values), ops_in(block.owner)[1:]):
+        if inner.block == block:
+            clone(inner, known)
     if not around:
         i64 = ir.IntegerType.get_signless(64)
         return [
@@ -166,7 +174,7 @@ def _combined(
     def taken(state: list[ir.Value]) -> list[ir.Value]:
         return _combined(inside, others, at, dict(known), values, steps, state)
 
-    given = [known.get(x, x) for x in top.operands]
+    given = [known.get(x, x) for x in list(top.operands)[:_BOUNDS]]
     if top.name == "scf.if":
         branches = [lambda: taken(sofar), lambda: sofar]
         then, otherwise = branches if top.regions[0].blocks[0] == inside else branches[::-1]

@@ -134,7 +134,7 @@ def _check_row_ids(ids: Array, count: int) -> None:
         )
 
 
-def narrow(dense: ArrayLike, start: object, length: object) -> RaggedArray:
+def narrow(dense: ArrayLike, start: ArrayLike, length: ArrayLike) -> RaggedArray:
     """See `index.starts.narrow`, of what is not traced."""
     taken = storage.peek(dense)
     if taken.ndim < 2:
