@@ -57,6 +57,8 @@ def multiplies_short(op: ir.Operation) -> bool:
     names = ["arith.extf", "arith.extf", "arith.mulf", "arith.addf", "linalg.yield"]
     if kinds.count("reduction") != 1 or len(op.operands) != 3 or [x.name for x in ops] != names:
         return False
+    if any(x.results[0].type != _wide() for x in ops[:2]):  # f64 of shorter floats is left as it is
+        return False
     direct = [x.operands[0] for x in ops[:2]] == list(block.arguments)[:2]
     ranks = [len(x.type.shape) for x in op.operands]
     summed = ops[3].results[0] == ops[4].operands[0] and combiner_of(block.arguments[2], ops[3].results[0], _COMBINERS)

@@ -188,6 +188,32 @@ func.func @f(%x: !t) -> !t {
 }
 """
 
+# Products of short floats, and of f32, that are added up in f64.
+IN_DOUBLE = """
+!j = tensor<?x?x5xf64, #ragged.layout<"dr|d">>
+func.func @f(%x: tensor<?x4x{e}>, %w: tensor<4x5x{e}>, %at: tensor<?xi64>) -> !j {{
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f64
+  %n = tensor.dim %x, %c0 : tensor<?x4x{e}>
+  %e = tensor.empty(%n) : tensor<?x5xf64>
+  %i = linalg.fill ins(%z : f64) outs(%e : tensor<?x5xf64>) -> tensor<?x5xf64>
+  %y = linalg.generic {{
+      indexing_maps = [affine_map<(a, b, c) -> (a, c)>, affine_map<(a, b, c) -> (c, b)>,
+                       affine_map<(a, b, c) -> (a, b)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%x, %w : tensor<?x4x{e}>, tensor<4x5x{e}>) outs(%i : tensor<?x5xf64>) {{
+  ^bb0(%p: {e}, %q: {e}, %o: f64):
+    %a = arith.extf %p : {e} to f64
+    %b = arith.extf %q : {e} to f64
+    %m = arith.mulf %a, %b : f64
+    %s = arith.addf %o, %m : f64
+    linalg.yield %s : f64
+  }} -> tensor<?x5xf64>
+  %j = ragged.partition %y, %at {{dim = 0}} : (tensor<?x5xf64>, tensor<?xi64>) -> !j
+  return %j : !j
+}}
+"""
+
 # One value read twice, with its batch loops in both orders: lengths have to be the same so.
 TURNED = """
 !x = tensor<?x?x?xi32, #ragged.layout<"ddr">>
@@ -369,6 +395,14 @@ def test_tables_of_elements_of_their_own(target: str) -> None:
 def test_what_a_body_asks_of_a_ragged_tensor(target: str) -> None:
     x = (np.array([1, 2, 3, 4, 5], np.float32), np.array([0, 2, 2, 5]))
     assert called(BEFORE, "f", [x], target)[0].tolist() == [3, 1, 3, 3, 4]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_products_in_double(element: str, target: str) -> None:
+    x, w = (np.random.default_rng(0).standard_normal(s).astype(element.replace("f", "float")) for s in ((7, 4), (4, 5)))
+    made = called(IN_DOUBLE.format(e=element), "f", [x, w, np.array([0, 3, 7])], target)[0]
+    np.testing.assert_allclose(made, x.astype(np.float64) @ w.astype(np.float64), rtol=1e-12)
 
 
 @pytest.mark.parametrize("target", TARGETS)
