@@ -116,6 +116,8 @@ class Facts(Keys):
 
 def _names(key: Key, part: Key) -> bool:
     """Whether a key is another one, or has it inside, as that of the sum of lengths has the key of a level."""
+    if key is None:  # which the bindings do not compare with a value
+        return False
     return key == part or (is_tuple(key) and any(_names(one, part) for one in key))
 
 

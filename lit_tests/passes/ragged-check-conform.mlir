@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --ragged-check-conform=report=true | FileCheck %s
 
-// CHECK: module attributes {ragged.checks_dropped = 16 : i64, ragged.checks_kept = 12 : i64}
+// CHECK: module attributes {ragged.checks_dropped = 17 : i64, ragged.checks_kept = 14 : i64}
 
 // One vector made both levels.
 // CHECK-LABEL: func.func @same_vector
@@ -133,6 +133,23 @@ func.func @merged(%x: tensor<?xf32>, %o: tensor<?xi64>) -> tensor<?x?xf32, #ragg
   ragged.assert_valid %o, %m {kind = "offsets", op = "ragged.partition", level = 1} : (tensor<?xi64>, index) -> ()
   %q = ragged.partition %y, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
   return %q : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+
+// An argument is the extent of what was merged, and with it that of all that is cut at the same places.
+// CHECK-LABEL: func.func @total_of_an_argument
+// CHECK-COUNT-2: ragged.assert_valid
+// CHECK-NOT: ragged.assert_valid
+// CHECK: return
+func.func @total_of_an_argument(%x: tensor<?x?xf32, #ragged.layout<"dr">>, %n: index, %a: tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %o = ragged.offsets %x {level = 1} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?xi64>
+  %y = ragged.merge %x {dim = 0} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?xf32>
+  %m = tensor.dim %y, %c0 : tensor<?xf32>
+  ragged.assert_valid %n, %m {kind = "equal", op = "linalg.reduce", level = 0} : (index, index) -> ()
+  %k = tensor.dim %a, %c0 : tensor<?xf32>
+  ragged.assert_valid %o, %k {kind = "offsets", op = "ragged.partition", level = 1} : (tensor<?xi64>, index) -> ()
+  ragged.assert_valid %k, %n {kind = "equal", op = "linalg.reduce", level = 0} : (index, index) -> ()
+  return
 }
 
 // What a check says holds to the end of its block, and not behind it.
