@@ -51,9 +51,9 @@ class RaggedInsertChecks(RaggedPass):
     loops. In the body of a linalg op a `cf.assert`, and the indices of a `tensor.extract` of a dense tensor,
     are checked in front of the op, for all of its elements at once, those in an `scf.if` or an `scf.for` of the body
     where they run; a `tensor.extract` of a ragged one is trusted there. So are those of the score of an attention, over
-    all pairs of queries and keys. What holds for every input gets no check. A function with the attribute
-    `ragged.checked`, which the pass sets, is left alone, so that running it twice changes nothing; so is an op with it,
-    whose operands are known to be right.
+    all pairs of queries and keys. Extents of what is made are at least 0, the step of an `scf.for` is at least 1. What
+    holds for every input gets no check. A function with the attribute `ragged.checked`, which the pass sets, is left
+    alone, so that running it twice changes nothing; so is an op with it, whose operands are known to be right.
 
     MLIR's passes move ops without memory effects out of loops, over a check that stays. So what a
     checked op in a loop reads, or in a function that is called and may be inlined into one, goes

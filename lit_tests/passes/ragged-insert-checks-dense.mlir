@@ -130,3 +130,46 @@ func.func @other_bounds(%x: tensor<?xf32>, %m: index, %other: tensor<?xf32>) -> 
   }
   return %0, %1#1 : f32, f32
 }
+
+// Extents of what is made are not negative, and loops come to an end.
+// CHECK-LABEL: func.func @made
+// CHECK-SAME: (%[[N:.*]]: index, %[[S:.*]]: i32, %{{.*}}: tensor<?xf32>)
+// CHECK: ragged.assert_valid %[[N]] {factor = 0, kind = "at_least", level = 1, op = "tensor.empty"}
+// CHECK: %[[STEP:.*]] = arith.index_cast %[[S]] : i32 to index
+// CHECK: ragged.assert_valid %[[STEP]] {factor = 1, kind = "at_least", level = 0, op = "scf.for"}
+// CHECK-NOT: ragged.assert_valid
+// CHECK: return
+func.func @made(%n: index, %s: i32, %x: tensor<?xf32>) -> (tensor<4x?xf32>, tensor<?xf32>, i32) {
+  %c0 = arith.constant 0 : index
+  %i0 = arith.constant 0 : i32
+  %i9 = arith.constant 9 : i32
+  %size = tensor.dim %x, %c0 : tensor<?xf32>
+  %a = tensor.empty(%n) : tensor<4x?xf32>
+  %b = tensor.empty(%size) : tensor<?xf32>
+  %c = scf.for %i = %i0 to %i9 step %s iter_args(%sum = %i0) -> (i32) : i32 {
+    %next = arith.addi %sum, %i : i32
+    scf.yield %next : i32
+  }
+  return %a, %b, %c : tensor<4x?xf32>, tensor<?xf32>, i32
+}
+
+// The least step of all elements.
+// CHECK-LABEL: func.func @steps
+// CHECK: %[[LEAST:.*]] = linalg.generic
+// CHECK: arith.minsi
+// CHECK: %[[ONE:.*]] = tensor.extract %[[LEAST]][]
+// CHECK: %[[STEP:.*]] = arith.index_cast %[[ONE]]
+// CHECK: ragged.assert_valid %[[STEP]] {factor = 1, kind = "at_least", level = 0, op = "scf.for"}
+// CHECK: linalg.map
+func.func @steps(%x: tensor<?xindex>) -> tensor<?xindex> {
+  %c0 = arith.constant 0 : index
+  %c9 = arith.constant 9 : index
+  %r = linalg.map ins(%x : tensor<?xindex>) outs(%x : tensor<?xindex>) (%a: index, %o: index) {
+    %sum = scf.for %i = %c0 to %c9 step %a iter_args(%s = %c0) -> index {
+      %next = arith.addi %s, %i : index
+      scf.yield %next : index
+    }
+    linalg.yield %sum : index
+  }
+  return %r : tensor<?xindex>
+}

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.checking.dense import RULES
+from ragged_dialect.checking.dense import RULES, check_least, least_of
 from ragged_dialect.generic import generic, indexing_maps, loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import enclosing, view_of
+from ragged_dialect.ir.match import constant_int, enclosing, view_of
 from ragged_dialect.ir.walk import captures, find_ops, is_outside, makers, ops_in
 from ragged_dialect.iteration import analyze
 from ragged_dialect.layout import Layout
@@ -31,8 +31,8 @@ _WITHOUT = frozenset({"tensor.cast", "tensor.dim"})
 
 def check_body(emit: Emitter, op: ir.Operation, dense: bool, before: ir.Operation | None = None) -> None:
     """Put a `cf.assert` in front of a linalg op, or `before` another one, for every one in its body, and with `dense`
-    checks of the indices of every `tensor.extract` and `tensor.insert` of a dense tensor. In a branch, or in a loop, of
-    the body they hold where it runs."""
+    checks of the indices of every `tensor.extract` and `tensor.insert` of a dense tensor, of extents and of steps of
+    loops. In a branch, or in a loop, of the body they hold where it runs."""
     if not op.name.startswith("linalg.") or not op.results or not op.regions:
         return
     for found in ops_in(op)[1:]:
@@ -42,7 +42,8 @@ def check_body(emit: Emitter, op: ir.Operation, dense: bool, before: ir.Operatio
                 holds = build.unequal(condition, 0)
                 ir.Operation.create("cf.assert", operands=[holds], attributes={"msg": found.attributes["msg"]})
             elif dense and found.name in RULES and not any(is_ragged(v.type) for v in found.operands):
-                _check_indices(emit, op, found)
+                check = _check_least if RULES[found.name] == check_least else _check_indices
+                check(emit, op, found)
 
 
 def check_score(emit: Emitter, op: ir.Operation) -> None:
@@ -69,6 +70,19 @@ def check_score(emit: Emitter, op: ir.Operation) -> None:
         made = generic([pairs], [pairs], maps, ["parallel"] * 4, body)
         check_body(emit, made, True, op)
     made.erase()
+
+
+def _check_least(emit: Emitter, op: ir.Operation, found: ir.Operation) -> None:
+    for dim, value, least in least_of(found):
+        known = constant_int(value)
+        if known is None or known < least:
+            step = (_MOST, lambda type_, given: arith.index_cast(type_, build.to_index(given)), arith.minsi)
+            (smallest,) = _over_all(emit, op, found, [value], [step])
+            emit.named(found.name)
+            emit.valid("at_least", dim, build.to_index(smallest), factor=least)
+
+
+_MOST = 2**63 - 1
 
 
 def _check_indices(emit: Emitter, op: ir.Operation, access: ir.Operation) -> None:

@@ -1,4 +1,4 @@
-"""The checks of upstream's ops on dense tensors: places, slices and reshapes inside what there is."""
+"""The checks of upstream's ops on dense tensors: places, slices and reshapes inside what there is, extents, steps."""
 
 from __future__ import annotations
 
@@ -135,17 +135,35 @@ def check_pad(ask: Checker[Q], op: ir.Operation) -> None:
         ask.valid("at_least", 0, ask.number(amount), factor=0)
 
 
+def least_of(op: ir.Operation) -> list[tuple[int, ir.Value, int]]:
+    """What has to be at least so much: dims and extents of what is made, the step of a loop, which would not end."""
+    if op.name == "scf.for":
+        return [(0, op.operands[2], 1)]
+    dims = [d for d, extent in enumerate(shape_of(op.results[0].type).shape) if extent is None]
+    return [(dim, size, 0) for dim, size in zip(dims, list(op.operands)[-len(dims) :], strict=True)] if dims else []
+
+
+def check_least(ask: Checker[Q], op: ir.Operation) -> None:
+    """`scf.for`, and ops that make a tensor of extents that are operands."""
+    for dim, value, least in least_of(op):
+        ask.valid("at_least", dim, ask.number(value), factor=least)
+
+
 RULES: dict[str, Rule] = {
+    "scf.for": check_least,
     "tensor.cast": check_cast,
     "tensor.concat": check_concat,
     "tensor.dim": check_dim,
+    "tensor.empty": check_least,
     "tensor.expand_shape": check_expand_shape,
     "tensor.extract": check_extract,
     "tensor.extract_slice": check_extract_slice,
+    "tensor.generate": check_least,
     "tensor.insert": check_insert,
     "tensor.insert_slice": check_insert_slice,
     "tensor.pad": check_pad,
     "tensor.parallel_insert_slice": check_insert_slice,
     "tensor.reshape": check_reshape,
+    "tensor.splat": check_least,
 }
 """Rules by op name."""

@@ -28,7 +28,7 @@ def lowered_to_llvm_ir(module: ir.Module, check: bool = True) -> str:
 def llvm_ir(module: ir.Module) -> str:
     """LLVM IR of a module of the llvm dialect. The bindings crash the process on any translation that fails, after
     its diagnostics: a child takes the risk, and prints them."""
-    _check_translatable(module)
+    check_translatable(module)
     text = in_child(lambda: _translated(module))
     if text is None:
         raise CompileError("expected a module that LLVM IR can express, got one whose translation failed")
@@ -45,13 +45,18 @@ def _translated(module: ir.Module) -> bytes:
         return llvm.translate_module_to_llvmir(module.operation).encode()
 
 
-def _check_translatable(module: ir.Module) -> None:
-    """Refuse ops outside the llvm dialect, each at its place."""
+def check_translatable(module: ir.Module) -> None:
+    """Refuse ops outside the llvm dialect, each at its place. ParseError."""
     known = module.context.is_registered_operation
-    foreign = [
-        Diagnostic(f"expected registered ops of the llvm dialect only, got '{op.name}'", *file_position(op.location))
-        for op in ops_in(module.operation)[1:]
-        if not (op.name.startswith("llvm.") and known(op.name))
-    ]
-    if foreign:
-        raise ParseError(*foreign)
+    foreign = [op for op in ops_in(module.operation)[1:] if not (op.name.startswith("llvm.") and known(op.name))]
+    # Casts stand between an op that was converted and one that was not, which says more.
+    told = [op for op in foreign if op.name != "builtin.unrealized_conversion_cast"] or foreign
+    if told:
+        raise ParseError(
+            *(
+                Diagnostic(
+                    f"expected registered ops of the llvm dialect only, got '{op.name}'", *file_position(op.location)
+                )
+                for op in told
+            )
+        )

@@ -9,6 +9,7 @@ from typing import Any
 
 from ragged_dialect._mlir import execution_engine, ir
 from ragged_dialect.asm.locations import collect
+from ragged_dialect.compiler.llvm_ir import check_translatable
 from ragged_dialect.errors import CompileError
 from ragged_dialect.host_cpu import code_features
 from ragged_dialect.lowering.expand_ragged_floats import BFLOAT_ROUNDING
@@ -20,12 +21,14 @@ _SOMEWHERE = 16
 
 def object_code(module: ir.Module, name: str, exported: Sequence[str], unknown: Iterable[str], level: int = 3) -> bytes:
     """An object of a module, of whose functions those that are `exported` can be called. `unknown` are functions that
-    no library has. CompileError, which names a program, where LLVM refuses the module or a symbol is missing."""
+    no library has. ParseError at ops that LLVM IR cannot express, CompileError, which names a program, where LLVM
+    refuses the module or a symbol is missing."""
     _finish(module, exported)
     with collect(module.context) as diagnostics:
         try:
             made = execution_engine.ExecutionEngine(module, opt_level=level, shared_libs=required_libraries())
         except RuntimeError as error:
+            check_translatable(module)
             reasons = ", ".join(diagnostic.message for diagnostic in diagnostics)
             raise CompileError(f"{name}: {reasons or error}") from error
     for symbol in unknown:

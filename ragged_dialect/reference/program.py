@@ -164,7 +164,7 @@ class Program:
         if override is None and decoder is None:
             raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
         run = override or decoder(self, op)  # pyright: ignore[reportOptionalCall]
-        if self.check and op.name != LOOKUP and any(is_tensor(v.type) for v in (*op.operands, *op.results)):
+        if self.check and op.name != LOOKUP:
             run = self._checked(op, run)
         shapes = tuple(shape_of(r.type) if is_tensor(r.type) else None for r in op.results)
         return Step(op.name, run, tuple(map(self._slot, op.operands)), tuple(map(self._slot, op.results)), shapes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -382,6 +383,62 @@ def test_indices_in_branches_and_loops_of_bodies(target: str) -> None:
     ]:
         with pytest.raises(rg.RangeError, match=rf"tensor\.extract: level 0: expected {text}"):
             called(source, "f", [x, w], target)
+
+
+STEPS = """
+func.func @f(%x: tensor<?xindex>, %n: index, %s: i32) -> (tensor<?xindex>, tensor<2x?xf32>, i32) {
+  %c0 = arith.constant 0 : index
+  %c9 = arith.constant 9 : index
+  %i0 = arith.constant 0 : i32
+  %i5 = arith.constant 5 : i32
+  %one = arith.constant 1.0 : f32
+  %r = linalg.map ins(%x : tensor<?xindex>) outs(%x : tensor<?xindex>) (%a: index, %o: index) {
+    %sum = scf.for %i = %c0 to %c9 step %a iter_args(%t = %c0) -> index {
+      %next = arith.addi %t, %i : index
+      scf.yield %next : index
+    }
+    linalg.yield %sum : index
+  }
+  %e = tensor.splat %one[%n] : tensor<2x?xf32>
+  %k = scf.for %i = %i0 to %i5 step %s iter_args(%t = %i0) -> (i32) : i32 {
+    %next = arith.addi %t, %i : i32
+    scf.yield %next : i32
+  }
+  return %r, %e, %k : tensor<?xindex>, tensor<2x?xf32>, i32
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_steps_and_extents(target: str) -> None:
+    sums, ones = called(STEPS, "f", [np.array([4, 9, 1]), 3, 2], target)
+    assert (sums.tolist(), ones.shape) == ([12, 0, 36], (2, 3))
+    for x, n, s, text in [
+        ([4, -1, 1], 3, 2, "scf.for: level 0: expected at least 1, got -1"),
+        ([4, 9, 1], -3, 2, "tensor.splat: level 1: expected at least 0, got -3"),
+        ([4, 9, 1], 3, 0, "scf.for: level 0: expected at least 1, got 0"),
+    ]:
+        with pytest.raises(rg.RuntimeCheckError, match=re.escape(text)):
+            called(STEPS, "f", [np.array(x), n, s], target)
+
+
+NO_LLVM = """func.func @f(%x: tensor<8x8xf32>) -> tensor<4x4x2x2xf32> {
+  %e = tensor.empty() : tensor<4x4x2x2xf32>
+  %p = linalg.pack %x inner_dims_pos = [0, 1] inner_tiles = [2, 2] into %e : tensor<8x8xf32> -> tensor<4x4x2x2xf32>
+  return %p : tensor<4x4x2x2xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("cpu", ":3:8: error: expected registered ops of the llvm dialect only, got 'linalg.pack'"),
+        ("emulator", ":3:8: error: expected ops that the host can run, got 'linalg.pack'"),
+    ],
+)
+def test_ops_that_no_lowering_knows_are_named_where_they_are(target: str, text: str) -> None:
+    with pytest.raises(rg.RaggedError, match=re.escape(text)):
+        rg.compile(NO_LLVM, "f", target=target)
 
 
 @pytest.mark.parametrize("target", [*TARGETS, "ptx-emulator"])

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.asm.diagnostics import Diagnostic
+from ragged_dialect.asm.locations import file_position
 from ragged_dialect.errors import CompileError
 
 Emitter = Callable[["HostWriter", ir.Operation], None]
@@ -143,7 +145,8 @@ class HostWriter:
     def _emit(self, op: ir.Operation) -> None:
         emitter = self._emitters.get(op.name)
         if emitter is None:
-            raise CompileError(f"expected ops that the host can run, got '{op.name}'")
+            message = f"expected ops that the host can run, got '{op.name}'"
+            raise CompileError(str(Diagnostic(message, *file_position(op.location))))
         emitter(self, op)
 
     def _give_up(self, ends: list[tuple[int, set[str]]]) -> None:
