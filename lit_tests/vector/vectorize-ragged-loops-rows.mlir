@@ -494,3 +494,28 @@ func.func @one_register(%x: memref<?x16xf32> {llvm.noalias}, %sum: memref<16xf32
   }
   return
 }
+
+// Rows of three that are looked up: one in a register each, of which nothing is read beyond.
+// CHECK-LABEL: func.func @looked_up
+// CHECK: %[[MASK:.*]] = vector.constant_mask [3] : vector<4xi1>
+// CHECK: scf.for {{.*}} -> (vector<4xf32>) {
+// CHECK: vector.maskedload {{.*}}, %[[MASK]], {{.*}} : memref<?x3xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+// CHECK: return
+// SSE-LABEL: func.func @looked_up
+// SSE-NOT: vector
+// SSE: return
+func.func @looked_up(%x: memref<?x3xf32> {llvm.noalias}, %ids: memref<?xindex> {llvm.noalias}, %sum: memref<3xf32> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c3 step %c1 {
+      %id = memref.load %ids[%i] : memref<?xindex>
+      %a = memref.load %x[%id, %k] : memref<?x3xf32>
+      %s = memref.load %sum[%k] : memref<3xf32>
+      %r = arith.addf %s, %a : f32
+      memref.store %r, %sum[%k] : memref<3xf32>
+    }
+  }
+  return
+}

@@ -118,7 +118,7 @@ class RowFold:
         maxima of 512 columns take 1.5 times as long so as row by row, with what is kept in memory."""
         if self.columns is None:
             return False
-        if (self.columns < SHORTEST or self.written) and self._several(registers) is None:
+        if self.written and self._several(registers) is None:
             return False  # scans of 128 columns take 1.6 times as long by rows
         lanes, least = _lanes(self.columns), registers.least(max(self.body.wide))
         return lanes <= registers.count // 2 * least and (
@@ -171,9 +171,10 @@ class RowFold:
     def _row(self, outside: Step, same: dict[ir.Operation, ir.Value]) -> None:
         """The loop over rows of a vector each; `same` has what is read for all of them."""
         inits = [outside.load(one.load) for one in self.kept]
+        mask = first_lanes(build.value(self.known), outside.lanes) if isinstance(outside, _Scalars) else outside.mask
 
         def step(row: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-            one = _Row(self, outside.lanes, outside.at, outside.mask, row)
+            one = _Row(self, outside.lanes, outside.at, mask, row)
             one.loaded |= same
             return one.run_on(carried)
 

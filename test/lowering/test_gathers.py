@@ -59,3 +59,31 @@ def test_nothing_is_read_out_of_range(id_: int) -> None:
     pooled = rg.jit(lambda table, ids: rg.take(table, ids).sum(axis=1))
     with pytest.raises(rg.RangeError, match=str(id_)):
         pooled(numbers("float32", ROWS), rg.from_lengths(ids, LENGTHS))
+
+
+ROW_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": lambda rows, x: rows.sum(axis=1),
+    "maximum": lambda rows, x: rows.max(axis=1),
+    "weighted": lambda rows, x: (rows * x[..., None]).sum(axis=1),
+}
+"""Of rows that are looked up, and of an element for each."""
+
+
+@pytest.mark.sampled(60)
+@pytest.mark.parametrize("level", levels("host", "no AVX-512", "SSE2"))
+@pytest.mark.parametrize("name", ROW_FUNCTIONS)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16", "int64"])
+@pytest.mark.parametrize("columns", [2, 3, 4, 5, 7, 8, 9])
+def test_rows_of_a_few_columns(
+    columns: int, dtype: str, name: str, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mask(level, monkeypatch)
+    total, function = int(LENGTHS.sum()), ROW_FUNCTIONS[name]
+    table = numbers(dtype, ROWS * columns).reshape(ROWS, columns)
+    x = rg.from_lengths(numbers(dtype, total), LENGTHS)
+    places = rg.from_lengths(RNG.integers(-ROWS, ROWS, total), LENGTHS)
+    found = rg.jit(lambda table, places, x: function(rg.take(table, places), x))(table, places, x)
+    for one, at, own, length in zip(found, places, x, LENGTHS, strict=True):
+        if length:
+            expected = function(table[np.asarray(at)][None], np.asarray(own)[None])[0]
+            np.testing.assert_array_equal(one, expected.astype(found.dtype))
