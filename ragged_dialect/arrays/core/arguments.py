@@ -54,8 +54,8 @@ def _shown(number: int) -> str:
 
 
 def flag(op: str, name: str, value: object) -> bool:
-    """A boolean of Python's or NumPy's. ArgumentError for anything else."""
-    if not is_boolean(value):
+    """A boolean of Python's or NumPy's, or 0 or 1, which NumPy takes for one. ArgumentError for anything else."""
+    if not (is_boolean(value) or (isinstance(value, int) and value in (0, 1))):
         raise ArgumentError(f"{op}: expected a boolean for {name}, got {got(value)}")
     return bool(value)
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ragged_dialect.arrays.core import storage, validation
-from ragged_dialect.arrays.core.arguments import check_ragged, integer
+from ragged_dialect.arrays.core.arguments import check_ragged, flag, integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
@@ -39,6 +39,8 @@ def _traced(values: object, vectors: tuple[object, ...], name: str) -> ArrayLike
     if not isinstance(values, Value) or not values.is_traced:
         return None
     made: ArrayLike = values
+    if not made.layout.is_dense:
+        raise ArgumentError(f'from_{name}: expected a dense array, got layout "{made.layout}" (rg.partition takes it)')
     for vector in reversed(vectors):
         made = made.partition(vector, lengths=name == "lengths")
     return made
@@ -70,7 +72,7 @@ def from_offsets(values: object, *offsets: object, check: bool = True) -> Ragged
         if vector.shape[0] == 0:
             validation.check_offsets(vector, "from_offsets", level + 1, 0)
     axes = [Structure.of_offsets(*vectors), *(None for _ in range(taken.ndim - 1))]
-    return RaggedArray.of(values, axes, op="from_offsets", check=check)
+    return RaggedArray.of(values, axes, op="from_offsets", check=flag("from_offsets", "check", check))
 
 
 def from_lengths(values: object, *lengths: object, check: bool = True) -> RaggedArray:
@@ -82,7 +84,7 @@ def from_lengths(values: object, *lengths: object, check: bool = True) -> Ragged
         return traced
     taken = _partitioned("from_lengths", values)
     vectors = [_vector(v, f"from_lengths: lengths {level}", taken) for level, v in enumerate(lengths)]
-    if check:
+    if flag("from_lengths", "check", check):
         extents = [*(v.shape[0] for v in vectors[1:]), taken.shape[0]]
         for level, (vector, extent) in enumerate(zip(vectors, extents, strict=True)):
             validation.check_lengths(vector, "from_lengths", level + 1, extent)
@@ -98,7 +100,7 @@ def from_starts_lengths(values: object, starts: object, lengths: object, check: 
     ]
     structure = Structure("dw", vectors, (vectors[0].shape[0], None))
     axes = [structure, *(None for _ in range(taken.ndim - 1))]
-    return RaggedArray.of(values, axes, op="from_starts_lengths", check=check)
+    return RaggedArray.of(values, axes, op="from_starts_lengths", check=flag("from_starts_lengths", "check", check))
 
 
 def from_row_ids(values: object, row_ids: object, nrows: int | None = None, check: bool = True) -> RaggedArray:
@@ -112,7 +114,7 @@ def from_row_ids(values: object, row_ids: object, nrows: int | None = None, chec
     count = largest + 1 if nrows is None else integer("from_row_ids", "nrows", nrows)
     if count < 0:
         raise RuntimeCheckError(f"from_row_ids: expected nrows >= 0, got {count}")
-    if check:
+    if flag("from_row_ids", "check", check):
         _check_row_ids(ids, count)
     with enough("from_row_ids"):
         offsets = offsets_of(storage.namespace(ids).bincount(ids, minlength=count).astype("int64"))

@@ -62,7 +62,8 @@ def like(x: ArrayLike, values: ArrayLike) -> ArrayLike:
     check_ragged("like", x)
     first, *others = x.layout.axes
     if first != "d" + "r" * (len(first) - 1) or len(first) < 2 or any(len(letters) > 1 for letters in others):
-        raise LayoutError(f'like: expected lists in traced code, got layout "{x.layout}"')
+        hint = " (rg.compact makes them of windows)" if "w" in str(x.layout) else ""
+        raise LayoutError(f'like: expected lists in traced code, got layout "{x.layout}"{hint}')
     if isinstance(values, Value) and not values.layout.is_dense:
         raise ArgumentError("like: expected a dense array, got a ragged one (its values are one)")
     if getattr(values, "ndim", None) == 0:

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.arguments import checked_axis, integer, listed
+from ragged_dialect.arrays.core.arguments import checked_axis, flag, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
@@ -209,6 +209,7 @@ def _norm(x: Tensor, *, ord: int | float | None, axis: AxisArgument, keepdims: b
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same structure and elements; not of traced values, whose lengths only calls know."""
+    with_nan = flag("np.array_equal", "equal_nan", equal_nan)
     if any(isinstance(a, Tensor) for a in (a1, a2)):
         raise ArgumentError("np.array_equal: expected arrays, got a traced value (of equal lengths, (x == y).all())")
     if not all(isinstance(a, RaggedArray) for a in (a1, a2)) or a1.shape != a2.shape:
@@ -217,7 +218,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     ragged = [dim for dim in range(x.ndim) if x.layout.letter(dim) in RAGGED]
     if x.layout != y.layout or any(not np.array_equal(x.lengths_of(dim), y.lengths_of(dim)) for dim in ragged):
         return False
-    return bool(_all_equal(x, y, equal_nan=bool(equal_nan)))
+    return bool(_all_equal(x, y, equal_nan=with_nan))
 
 
 @operation("array_equal")
@@ -374,7 +375,7 @@ def isclose(
     a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False
 ) -> ArrayLike:
     """Which elements of operands that broadcast are equal within a tolerance."""
-    return _close(a, b, rtol, atol, equal_nan=bool(equal_nan))
+    return _close(a, b, rtol, atol, equal_nan=flag("np.isclose", "equal_nan", equal_nan))
 
 
 @operation("isclose", elementwise=True)
@@ -392,7 +393,7 @@ def allclose(
     a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False
 ) -> ArrayLike:
     """Whether all elements are."""
-    found = _all_close(a, b, rtol, atol, equal_nan=bool(equal_nan))
+    found = _all_close(a, b, rtol, atol, equal_nan=flag("np.allclose", "equal_nan", equal_nan))
     return found if isinstance(found, Tensor) else bool(found)
 
 

@@ -6,11 +6,13 @@ import math
 
 import ml_dtypes
 
+from ragged_dialect.arrays.core.arguments import flag
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import AxisArgument
 from ragged_dialect.arrays.ops.sorting import quantile as quantiles
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import ArgumentError
 
 
 def _without_nan(a: Tensor, number: float) -> Tensor:
@@ -105,6 +107,8 @@ def nan_to_num(
 ) -> ArrayLike:
     """Numbers in the place of nan and infinities, which are by default the extremes of the dtype; arrays of integers
     as they are."""
+    if not flag("np.nan_to_num", "copy", copy):
+        raise ArgumentError("np.nan_to_num: expected copy=True, got False (arrays are immutable)")
     return x if x.dtype.kind in "iub" else _filled(x, nan, posinf, neginf)
 
 

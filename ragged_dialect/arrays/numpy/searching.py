@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import flag
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.ops.sorting.search import searchsorted as searched
@@ -20,10 +21,11 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left") -> ArrayLike:
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ArrayLike:
     """The bin of each element, by the bins' bounds in order: an interval has its lower one, or the upper (`right`)."""
+    side = "left" if flag("np.digitize", "right", right) else "right"
     given = bins if isinstance(bins, Value) else storage.take(bins)
     if isinstance(given, np.ndarray) and given.ndim and np.any(given[1:] < given[:-1]):
         raise ArgumentError("np.digitize: expected bins in ascending order, got others")
-    return searched(given, x, side="left" if right else "right")
+    return searched(given, x, side=side)
 
 
 _LISTED = 1 << 16
@@ -34,17 +36,18 @@ the time that a search for it takes (200 of 1,000 numbers, Zen 5)."""
 def isin(element: ArrayLike, test_elements: ArrayLike, *, invert: bool = False) -> ArrayLike:
     """Which elements are among those of a dense array."""
     given: ArrayLike = test_elements
+    others = flag("np.isin", "invert", invert)
     if isinstance(test_elements, Value):
         table = OPERATIONS["sort"](given if given.layout.is_dense else given.values, axis=0)
     else:
         flat = storage.take(given).reshape(-1)
         if (found := _listed(element, flat)) is not None:
-            return OPERATIONS["logical_not"](found) if invert else found
+            return OPERATIONS["logical_not"](found) if others else found
         table = (
             np.sort(flat) if flat.dtype.kind in "bif" else OPERATIONS["sort"](flat, axis=0)
         )  # of bfloat16 it loses nan
     found = OPERATIONS["isin"](element, table)
-    return OPERATIONS["logical_not"](found) if invert else found
+    return OPERATIONS["logical_not"](found) if others else found
 
 
 def _listed(element: ArrayLike, known: ArrayLike) -> ArrayLike | None:

@@ -166,7 +166,7 @@ _METHODS: dict[str, Body] = {"__call__": _call, "reduce": reduce, "accumulate": 
 
 def mask(name: str, where: ArrayLike) -> ArrayLike:
     made = take(where) if isinstance(where, (bool, list)) else where
-    if np.dtype(getattr(made, "dtype", object)) != np.bool_:
+    if str(getattr(made, "dtype", made)).removeprefix("torch.") != "bool":
         raise ArgumentError(f"np.{name}: expected a mask of booleans for where, got {getattr(made, 'dtype', made)}")
     return made
 

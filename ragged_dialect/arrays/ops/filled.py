@@ -9,7 +9,7 @@ import numpy as np
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import integer
-from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
+from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of, take
 from ragged_dialect.arrays.index.rows import as_index
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import INT64, convert
@@ -19,6 +19,7 @@ from ragged_dialect.arrays.tracing.trace import Trace, element_type, traced
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.narrowing import is_list, is_tuple
+from ragged_dialect.runtime.memory import enough
 from ragged_dialect.types import dense_type
 
 
@@ -34,7 +35,11 @@ def full(shape: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     trace = traced()
     if trace is None or not any(isinstance(x, Tensor) for x in (*extents, fill_value)):
         wanted = None if dtype is None else dtype_of(dtype)
-        return np.full(tuple(_extent("full", x) for x in extents), fill_value, wanted)
+        sizes, rank = tuple(_extent("full", x) for x in extents), take(fill_value).ndim
+        if rank:
+            raise ArgumentError(f"full: expected a number to fill with, got an array of rank {rank}")
+        with enough("full"):
+            return np.full(sizes, fill_value, wanted)
     with trace.within("full"):
         number = as_tensor(trace, fill_value)
         wanted = number.dtype if dtype is None else dtype_of(dtype)
@@ -76,7 +81,9 @@ def arange(start: ArrayLike, stop: ArrayLike = None, step: int = 1) -> ArrayLike
         raise ArgumentError("arange: expected a step other than 0, got 0")
     trace = traced()
     if trace is None or not any(isinstance(x, Tensor) for x in (low, high)):
-        return np.arange(integer("arange", "start", low), integer("arange", "stop", high), by)
+        first, last = integer("arange", "start", low), integer("arange", "stop", high)
+        with enough("arange"):
+            return np.arange(first, last, by)
     with trace.within("arange"):
         is_whole = not isinstance(low, Tensor) and low == 0 and by == 1
         axis = _axis(trace, high) if is_whole else PlainAxis(None)

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.arguments import flag
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import astype, resolve, where
@@ -62,11 +63,11 @@ def scan(function: Step, init: ArrayLike, xs: ArrayLike, *, reverse: bool = Fals
     layouts; RuntimeCheckError for lengths and extents that differ."""
     if not callable(function):
         raise ArgumentError(f"scan: expected a function, got {type(function).__name__}")
-    trace = traced()
+    trace, backwards = traced(), flag("scan", "reverse", reverse)
     if trace is None:
-        return _compiled(Static.of_function("scan", function), bool(reverse))(init, xs)
+        return _compiled(Static.of_function("scan", function), backwards)(init, xs)
     with trace.within("scan"):
-        return _Steps(trace, init, xs).made(function, bool(reverse))
+        return _Steps(trace, init, xs).made(function, backwards)
 
 
 @lru_cache(maxsize=256)

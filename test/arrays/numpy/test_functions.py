@@ -469,3 +469,12 @@ def test_differences_of_features_and_from_arrays() -> None:
 def test_differences_that_are_none() -> None:
     with pytest.raises(rg.ArgumentError, match=r"^np.diff: expected n of at least 0, got -1$"):
         np.diff(array(LENGTHS), -1)
+
+
+def test_masks_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    x = rg.from_lengths(torch.arange(12.0), [5, 0, 3, 4])
+    mask = torch.tensor([[True], [False], [True], [True]])
+    assert x.sum(axis=1, where=mask).tolist() == [10, 0, 18, 38]
+    with pytest.raises(rg.ArgumentError, match=r"expected a mask of booleans for where, got torch\.int64"):
+        x.sum(axis=1, where=mask.long())

@@ -109,7 +109,29 @@ class Tree:
 
 LENGTHS = (3, 0, 5, 1)
 IDS = rg.from_lengths(np.zeros(3, np.int64), [1, 2])
+SEVERAL = np.array([True, False])
 REFUSED: list[Refusal] = [
+    (lambda x: rg.from_offsets(np.ones(3), [0, 3], check=SEVERAL), TypeError,
+     "from_offsets: expected a boolean for check, got ndarray"),
+    (lambda x: rg.from_lengths(np.ones(3), [3], check=2), TypeError, "expected a boolean for check, got int"),
+    (lambda x: rg.from_starts_lengths(np.ones(3), [0], [3], check=SEVERAL), TypeError, "a boolean for check"),
+    (lambda x: rg.from_row_ids(np.ones(3), [0, 0, 1], check=SEVERAL), TypeError, "a boolean for check"),
+    (lambda x: rg.scan(lambda c, v: (c, v), 0.0, x, reverse=SEVERAL), TypeError,
+     "scan: expected a boolean for reverse, got ndarray"),
+    *[(lambda x, call=call: call(x, x, equal_nan=SEVERAL), TypeError, "expected a boolean for equal_nan, got ndarray")
+      for call in (np.isclose, np.allclose, np.array_equal)],
+    (lambda x: np.digitize(x, [1.0], right=SEVERAL), TypeError, "np.digitize: expected a boolean for right"),
+    (lambda x: np.isin(x, [1.0], invert=SEVERAL), TypeError, "np.isin: expected a boolean for invert"),
+    (lambda x: np.nan_to_num(x, copy=False), TypeError,
+     "np.nan_to_num: expected copy=True, got False (arrays are immutable)"),
+    (lambda x: rg.jit(lambda x: rg.from_lengths(x, [3, 1]))(x), TypeError,
+     'from_lengths: expected a dense array, got layout "dr'),
+    (lambda x: rg.jit(lambda x: rg.like(x[:, 1:], x.values))(x), ValueError,
+     '(rg.compact makes them of windows)'),
+    (lambda x: rg.full(2, [1.0, 2.0, 3.0]), TypeError,
+     "full: expected a number to fill with, got an array of rank 1"),
+    (lambda x: rg.full((2**40, 2**10), 1.0), MemoryError, "full: expected enough memory, got"),
+    (lambda x: rg.arange(2**50), MemoryError, "arange: expected enough memory, got"),
     (lambda x: x + 2**70, ValueError,
      "add: expected a number in [-2**63, 2**63), got 1180591620717411303424 (use a float)"),
     (lambda x: x + 10**400, ValueError, "got one of 1329 bits (use a float)"),
