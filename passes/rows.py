@@ -38,6 +38,8 @@ class Rows:
             return
         if is_compute(op):
             return self._compute(op)
+        if op.name == "arith.index_cast" and op.operands[0] in self._counts:
+            return self._counts.update(op.results)
         if not any(x in self._dims for x in read) and op.name.startswith("arith."):
             return self._numbers.update(op.results)
         rule = _RULES.get(op.name)

@@ -159,7 +159,11 @@ class _Steps:
         trace, count = self._trace, len(self._elements)
         elements, states = self._given[:count], self._given[count:]
         given = unflatten(self._state_tree, states), unflatten(self._tree, elements)
-        found: object = self._region.called(lambda: function(*given))
+        around, trace.rows_apart = trace.rows_apart, True
+        try:
+            found: object = self._region.called(lambda: function(*given))
+        finally:
+            trace.rows_apart = around
         if not is_tuple(found) or len(found) != 2:
             raise ArgumentError(f"scan: expected a carry and rows from the function, got {kind_of(found)}")
         after, tree = flatten(found[0], computed=True)
@@ -205,7 +209,8 @@ def _check_rows(op: ir.Operation, names: Mapping[ir.Value, str]) -> None:
     try:
         rows = rows_of(block)
     except PassFailure as failure:
-        hint = "what there is of each component goes into init or xs; w[0], not w[:1], is one row for all"
+        hint = "what there is of each component goes into init or xs; w[0], not w[:1], is one row for all; "
+        hint += "np.take_along_axis(x, i[:, None], 1) takes one element of each row"
         raise ArgumentError(f"scan: {failure} ({hint})") from None
     for x in terminator(block).operands:
         if rows.dim(x) != 0:

@@ -113,6 +113,7 @@ class Trace:
         self.wanted: list[int | Origin] = []
         self.op = name
         self.inside_operation = False
+        self.rows_apart = False  # in a step of `rg.scan`, whose rows are of different components
         self.has_derivatives = True
         self._structures: dict[Origin, NestedAxis] = {}
         self.tensors: list[Tensor] = []

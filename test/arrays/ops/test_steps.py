@@ -101,6 +101,7 @@ CASES: dict[str, tuple[Any, Any]] = {
     "network": (network, rows(6, 6)),
     "gated": (gated, {"h": rows(6, 5), "c": rows(6, 5)}),
     "viterbi": (viterbi, (rows(6, 4), np.zeros(6, np.int32))),
+    "by rank": (lambda h, x: (h + rg.sort(x, axis=1), rg.argsort(x - h, axis=1, descending=True)), rows(6, 4)),
     "forwards": (forwards, rows(6, 4)),
 }
 
@@ -232,6 +233,8 @@ STEPS: dict[str, tuple[Any, Any]] = {
         (rows(6, 4), rows(6)),
     ),
     "the largest": (lambda h, x: (h * 0.5 + x, rg.top_k(h * x, 2, axis=1)[0]), rows(6, 4)),
+    "in order": (lambda h, x: (h * 0.5 + rg.sort(x * h, axis=1), rg.median(h * x, axis=1)), rows(6, 4)),
+    "filled": (lambda h, x: (h * rg.full((x.shape[0], 1), 0.5) + x, x * rg.ones(4)), rows(6, 4)),
 }
 
 
@@ -341,6 +344,10 @@ def kept_rows(init: Any, x: Any) -> Any:
         (lambda h, x: (h + np.ones((6, 4)), x), "what there is of each component goes into init or xs; w"),
         (lambda h, x: (h + rg.take(x, np.argmax(x, axis=1)), None), "treat rows apart from each other, got take"),
         (lambda h, x: (h, x[0]), "scan: expected rows as y, got the same for all"),
+        (
+            lambda h, x: (h + x[rg.arange(x.shape[0]), np.argmax(x, axis=1)][:, None], None),
+            r"np.take_along_axis\(x, i\[:, None\], 1\) takes one element of each row",
+        ),
         (lambda h, x: (h.astype(np.float32), None), "expected a carry as in init, float64 of rank 2, got float32"),
         (lambda h, x: (h.astype(np.float32), None), r"\(init as float32, or the carry as float64\)"),
         (lambda h, x: (h[:, :2], None), r"scan: expected a carry of shape \(n, 4\), got \(n, 2\)"),

@@ -26,8 +26,8 @@ _PLACE = 32
 
 
 def are_merged(x: Tensor, dim: int) -> bool:
-    """Whether what is sorted with each other lies side by side, on a CPU."""
-    if x.trace.device != "cpu":
+    """Whether what is sorted with each other lies side by side, on a CPU; not in a step, which sees rows apart."""
+    if x.trace.device != "cpu" or x.trace.rows_apart:
         return False
     if isinstance(x.axes[x.place(dim)[0]], NestedAxis):
         return len(x.axes) == 1
