@@ -17,7 +17,7 @@ from ragged_dialect.narrowing import is_tuple
 
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_or": "any", "logical_and": "all",
-    "logaddexp": "logsumexp",
+    "logaddexp": "logsumexp", "bitwise_and": "reduce_and", "bitwise_or": "reduce_or", "bitwise_xor": "reduce_xor",
 }  # fmt: skip
 """Names of what ufuncs reduce to."""
 
@@ -25,6 +25,8 @@ _NEUTRAL: dict[str, Callable[[DType], float]] = {
     "add": lambda dtype: 0, "multiply": lambda dtype: 1, "logical_or": lambda dtype: False,
     "logical_and": lambda dtype: True, "maximum": lambda dtype: _extreme(dtype, -1),
     "minimum": lambda dtype: _extreme(dtype, 1), "logaddexp": lambda dtype: -np.inf,
+    "bitwise_and": lambda dtype: True if dtype.kind == "b" else -1, "bitwise_or": lambda dtype: 0,
+    "bitwise_xor": lambda dtype: 0,
 }  # fmt: skip
 
 

@@ -37,7 +37,9 @@ def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Ca
     def body(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
         x = source(x)
         dims, out = dims_of(x, axis), result(x.dtype)
-        if is_across(x, dims):
+        if name in _OF_BITS and elements.kind(x.dtype) == "f":
+            raise ArgumentError(f"{x.trace.op}: expected integers or booleans, got {x.dtype}")
+        if is_across(x, dims) and name not in _OF_BITS:
             return finish(x, reduce_across(x, name, out), dims, keepdims)
         found, inner = grouped(x, dims, folds=True), wide(out)
         loop = Loop(inner, inner)
@@ -61,6 +63,10 @@ def _bool(dtype: DType) -> DType:
     return BOOL
 
 
+_OF_BITS = ("reduce_and", "reduce_or", "reduce_xor")
+"""Those that no op combines across components."""
+
+
 REDUCTIONS = {
     "sum": _reduction("sum", "add", accumulator, lambda dtype: constant(dtype, 0)),
     "prod": _reduction("prod", "multiply", accumulator, lambda dtype: constant(dtype, 1)),
@@ -68,6 +74,9 @@ REDUCTIONS = {
     "min": _reduction("min", "minimum", _same, lambda dtype: elements.infinity(dtype, 1)),
     "any": _reduction("any", "logical_or", _bool, lambda dtype: constant(dtype, 0)),
     "all": _reduction("all", "logical_and", _bool, lambda dtype: constant(dtype, 1)),
+    "reduce_and": _reduction("reduce_and", "bitwise_and", _same, lambda dtype: constant(dtype, -1)),
+    "reduce_or": _reduction("reduce_or", "bitwise_or", _same, lambda dtype: constant(dtype, 0)),
+    "reduce_xor": _reduction("reduce_xor", "bitwise_xor", _same, lambda dtype: constant(dtype, 0)),
 }
 """Reductions by a ufunc, by name."""
 

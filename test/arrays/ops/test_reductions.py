@@ -220,3 +220,36 @@ def test_rows_of_many_features(features: tuple[int, ...], dtype: str) -> None:
             tolerance = 1e-5 if dtype == "float32" else 2e-2
             np.testing.assert_allclose(np.asarray(getattr(y, name)(1), np.float64), expected, tolerance, tolerance)
             assert getattr(y, name)(1, keepdims=True).shape == (4, 1, *features)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("target", [None, "emulator"])
+@pytest.mark.parametrize("dtype", ["int8", "int64", "bool"])
+@pytest.mark.parametrize("ufunc", [np.bitwise_and, np.bitwise_or, np.bitwise_xor])
+def test_bits(ufunc: np.ufunc, dtype: str, target: str | None) -> None:
+    lengths, rng = [3, 0, 5, 4], np.random.default_rng(0)
+    values = rng.integers(0, 2 if dtype == "bool" else 100, (12, 3)).astype(dtype)
+    x, parts = rg.from_lengths(values, lengths), np.split(values, np.cumsum(lengths)[:-1])
+
+    def called(axis: int | None, **options: Any) -> Any:
+        reduce: Any = ufunc.reduce
+        return rg.jit(lambda x: reduce(x, axis=axis, **options), target=target)(x)
+
+    for found, part in zip(called(1), parts, strict=True):
+        np.testing.assert_array_equal(found, ufunc.reduce(part, axis=0))
+        assert found.dtype == values.dtype
+    for found, part in zip(called(2), parts, strict=True):
+        np.testing.assert_array_equal(found, ufunc.reduce(part, axis=1))
+    rows = [[part[row] for part in parts if len(part) > row] for row in range(5)]
+    np.testing.assert_array_equal(called(0), [ufunc.reduce(row, axis=0) for row in rows])
+    assert called(None) == ufunc.reduce(values, axis=None)
+    mask = values > values.mean()
+    found = called(1, where=rg.from_lengths(mask, lengths))
+    wanted = np.split(np.where(mask, values, ufunc.identity), np.cumsum(lengths)[:-1])
+    np.testing.assert_array_equal(found, [ufunc.reduce(part.astype(dtype), axis=0) for part in wanted])
+
+
+def test_bits_of_floats_are_refused() -> None:
+    reduce: Any = np.bitwise_or.reduce
+    with pytest.raises(rg.ArgumentError, match="reduce_or: expected integers or booleans, got float64"):
+        reduce(rg.from_lengths(np.ones(3), [3]), axis=1)
