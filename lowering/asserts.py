@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from ragged_dialect import builders
@@ -34,16 +35,20 @@ def settle(module: ir.Operation) -> None:
     for op in find_ops(module, "cf.assert", "ragged.guard"):
         if op.name == "ragged.guard":
             op.results[0].replace_all_uses_with(op.operands[0])
-        elif not enclosing(op).name.startswith("linalg."):
+        elif not any(outer.name.startswith("linalg.") for outer in _around(op)):
             with ir.InsertionPoint(op), op.location:
                 condition = arith.index_castui(build.index_type(), op.operands[0])
                 builders.assert_valid([condition], "holds", f"cf.assert: {op.attributes['msg'].value}", 0)
         op.erase()
     for op in find_ops(module, "ragged.assert_valid"):
-        around = enclosing(op)
-        while around.name != "func.func":
-            require_around(around)
-            around = enclosing(around)
+        for outer in _around(op):
+            require_around(outer)
+
+
+def _around(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops around one in its function, inner ones first."""
+    while (op := enclosing(op)).name != "func.func":
+        yield op
 
 
 def factor_of(op: ir.Operation) -> int | None:

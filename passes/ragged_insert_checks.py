@@ -18,7 +18,7 @@ from ragged_dialect.ops import OPS
 from ragged_dialect.ops.attention import Attention
 from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass, faults_at
-from ragged_dialect.passes.checking.bodies import check_body, check_score
+from ragged_dialect.passes.checking.bodies import check_body, check_score, generalized
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.types import is_ragged, shape_of
@@ -122,6 +122,10 @@ class RaggedInsertChecks(RaggedPass):
                             rule(emit, op)
                     except LayoutError as error:
                         raise PassFailure(op, str(error)) from None
+                if op.name == "tensor.generate" and self.dense:
+                    emit.replaced.append(op)
+                    op = generalized(op)
+                    emit.guard(op)
                 check_body(emit, op, self.dense)
                 if self.dense and op.name in _SCORED:
                     check_score(emit, op)

@@ -173,3 +173,22 @@ func.func @steps(%x: tensor<?xindex>) -> tensor<?xindex> {
   }
   return %r : tensor<?xindex>
 }
+
+// What generates a tensor is a loop, whose body is checked as others.
+// CHECK-LABEL: func.func @generated
+// CHECK-SAME: (%[[T:.*]]: tensor<?xi64>, %[[N:.*]]: index)
+// CHECK: ragged.assert_valid %[[N]] {factor = 0, kind = "at_least", level = 0, op = "tensor.generate"}
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]
+// CHECK: ragged.assert_valid {{.*}}kind = "index", level = 0, op = "tensor.extract"}
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel"]
+// CHECK: tensor.extract %[[T]]
+// CHECK-NOT: tensor.generate
+// CHECK: return
+func.func @generated(%t: tensor<?xi64>, %n: index) -> tensor<?xi64> {
+  %g = tensor.generate %n {
+  ^bb0(%k: index):
+    %w = tensor.extract %t[%k] : tensor<?xi64>
+    tensor.yield %w : i64
+  } : tensor<?xi64>
+  return %g : tensor<?xi64>
+}

@@ -9,6 +9,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.checking.dense import RULES, check_least, least_of
 from ragged_dialect.generic import generic, indexing_maps, loop_index
 from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
 from ragged_dialect.ir.match import constant_int, enclosing, view_of
 from ragged_dialect.ir.walk import captures, find_ops, is_outside, makers, ops_in
@@ -24,9 +25,6 @@ from ragged_dialect.types import dense_type, is_ragged, shape_of, tensor_type
 
 _TENSOR = {"tensor.extract": 0, "tensor.insert": 1}
 """Which operand of an op that may be in a body is the tensor that the indices behind it are in."""
-
-_WITHOUT = frozenset({"tensor.cast", "tensor.dim"})
-"""Ops that may be there and look at no element."""
 
 
 def check_body(emit: Emitter, op: ir.Operation, dense: bool, before: ir.Operation | None = None) -> None:
@@ -85,8 +83,27 @@ def _check_least(emit: Emitter, op: ir.Operation, found: ir.Operation) -> None:
 _MOST = 2**63 - 1
 
 
+def generalized(op: ir.Operation) -> ir.Operation:
+    """The loop that a `tensor.generate` is, whose body may be checked as others; nothing reads that any more."""
+    made = op.results[0].type
+    with ir.InsertionPoint.after(op), op.location:
+        into = shapes.empty(build.joined(made.shape, op.operands), made.element_type)
+        rank, block = len(made.shape), op.regions[0].blocks[0]
+        maps = [ir.AffineMap.get_identity(rank)]
+        loop = generic(
+            [], [into], maps, ["parallel"] * rank, lambda _: inlined(block, list(map(loop_index, range(rank))))
+        )
+    op.results[0].replace_all_uses_with(loop.result)
+    return loop.operation
+
+
 def _check_indices(emit: Emitter, op: ir.Operation, access: ir.Operation) -> None:
-    if access.name in _WITHOUT:
+    if access.name == "tensor.cast":
+        return
+    if access.name == "tensor.dim":
+        x, dim = access.operands
+        if constant_int(dim) is None:
+            _check_places(emit, op, access, [dim], [len(x.type.shape)])
         return
     if access.name not in _TENSOR:
         text = f"expected in a body no op on tensors but {' and '.join(_TENSOR)}"
@@ -96,6 +113,14 @@ def _check_indices(emit: Emitter, op: ir.Operation, access: ir.Operation) -> Non
     if not known and None in shape_of(x.type).shape:
         text = "expected in a body places in tensors of static extents, or of what is there before"
         raise PassFailure(access, f"{text}, got '{access.name}' of {x.type}")
+    own = [emit.extent(x, dim) for dim in range(len(indices))] if known else list(x.type.shape)
+    _check_places(emit, op, access, indices, own)
+
+
+def _check_places(
+    emit: Emitter, op: ir.Operation, access: ir.Operation, indices: Sequence[ir.Value], extents: Sequence[Mixed]
+) -> None:
+    """Check indices in front of an op, each of which is below an extent."""
     if not indices:
         return
     # Unsigned, a negative index is the largest. Without elements there is none: 0 is in [0, 1) then.
@@ -109,9 +134,7 @@ def _check_indices(emit: Emitter, op: ir.Operation, access: ir.Operation) -> Non
     )
     some = build.unequal(some, 0)
     emit.named(access.name)
-    for dim, index in enumerate(worst):
-        extent = emit.extent(x, dim) if known else shape_of(x.type).shape[dim]
-        assert extent is not None
+    for dim, (index, extent) in enumerate(zip(worst, extents, strict=True)):
         bound = arith.select(some, emit.index(extent), emit.index(1))
         emit.valid("index", dim, arith.index_cast(ir.IndexType.get(), index), bound)
 

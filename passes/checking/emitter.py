@@ -42,6 +42,8 @@ class Emitter(Checker[ir.Value]):
         """Whether the op of `guard` has checks so far."""
         self.moves = False
         """Whether passes might move what has no memory effect over the checks."""
+        self.replaced: list[ir.Operation] = []
+        """Ops that are of no use any more, which stay until the end: checks stand before the first op."""
         self._op: ir.Operation = self._anchor
         self._name = ""
 
@@ -86,7 +88,9 @@ class Emitter(Checker[ir.Value]):
         return made
 
     def finish(self) -> None:
-        """Erase helper values that no check took."""
+        """Erase what was replaced, and helper values that no check took."""
+        for op in self.replaced:
+            op.erase()
         for value in reversed(self._made):
             if not any(True for _ in value.uses):
                 definer(value).erase()

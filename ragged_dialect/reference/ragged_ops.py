@@ -181,6 +181,17 @@ def _assert_valid(program: Program, op: ir.Operation) -> Run:
     return run
 
 
+@handler("cf.assert")
+def _assert(program: Program, op: ir.Operation) -> Run:
+    where = f"cf.assert: {string_attr(op, 'msg')}"
+
+    def run(env: Env, operands: Values) -> Values:
+        require("holds", where, 0, operands)
+        return []
+
+    return run
+
+
 @handler("ragged.assert_conform")
 def _assert_conform(program: Program, op: ir.Operation) -> Run:
     pairs = list(zip(int_array(op, "lhs"), int_array(op, "rhs"), strict=True))

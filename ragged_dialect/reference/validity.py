@@ -219,4 +219,9 @@ _KINDS = {
     "conform": _conform,
     "fits": _fits,
 }
-_UNARY = {"divides": _divides, "at_least": _at_least, "at_most": _at_most}
+def _holds(condition: int, factor: int) -> Iterator[Failure]:
+    if not condition:
+        yield Failure(0, -1, 0, 0)
+
+
+_UNARY = {"divides": _divides, "at_least": _at_least, "at_most": _at_most, "holds": _holds}

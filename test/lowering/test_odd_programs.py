@@ -422,6 +422,66 @@ def test_steps_and_extents(target: str) -> None:
             called(STEPS, "f", [np.array(x), n, s], target)
 
 
+ASSERTED_INSIDE = """
+func.func @f(%x: tensor<?xi64>) -> tensor<?xi64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r = linalg.map ins(%x : tensor<?xi64>) outs(%x : tensor<?xi64>) (%a: i64, %o: i64) {
+    %i = arith.index_cast %a : i64 to index
+    %y = scf.for %k = %c0 to %i step %c1 iter_args(%s = %a) -> i64 {
+      %p = arith.cmpi slt, %k, %c4 : index
+      cf.assert %p, "too far"
+      %g = arith.addi %s, %a : i64
+      scf.yield %g : i64
+    }
+    linalg.yield %y : i64
+  }
+  return %r : tensor<?xi64>
+}
+"""
+GENERATED = """
+func.func @f(%t: tensor<?xi64>, %n: index) -> tensor<?xi64> {
+  %g = tensor.generate %n {
+  ^bb0(%k: index):
+    %w = tensor.extract %t[%k] : tensor<?xi64>
+    tensor.yield %w : i64
+  } : tensor<?xi64>
+  return %g : tensor<?xi64>
+}
+"""
+A_DIM = """
+func.func @f(%x: tensor<?xi64>, %t: tensor<?x?xi64>) -> tensor<?xi64> {
+  %0 = linalg.map ins(%x : tensor<?xi64>) outs(%x : tensor<?xi64>) (%a: i64, %o: i64) {
+    %i = arith.index_cast %a : i64 to index
+    %d = tensor.dim %t, %i : tensor<?x?xi64>
+    %y = arith.index_cast %d : index to i64
+    linalg.yield %y : i64
+  }
+  return %0 : tensor<?xi64>
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_checks_inside_of_bodies(target: str) -> None:
+    numbers = np.array([5, 6, 7, 8])
+    for source, given, wanted, wrong, text in [
+        (ASSERTED_INSIDE, [np.array([1, 2, 4])], [2, 6, 20], [np.array([1, 5])], "cf.assert: too far: expected true"),
+        (GENERATED, [numbers, 3], [5, 6, 7], [numbers, 5], "tensor.extract: level 0: expected index in [0, 4), got 4"),
+        (
+            A_DIM,
+            [np.array([0, 1]), np.zeros((4, 5), np.int64)],
+            [4, 5],
+            [np.array([0, 2**40]), np.zeros((4, 5), np.int64)],
+            f"tensor.dim: level 0: expected index in [0, 2), got {2**40}",
+        ),
+    ]:
+        assert called(source, "f", given, target)[0].tolist() == wanted
+        with pytest.raises(rg.RuntimeCheckError, match=re.escape(text)):
+            called(source, "f", wrong, target)
+
+
 NO_LLVM = """func.func @f(%x: tensor<8x8xf32>) -> tensor<4x4x2x2xf32> {
   %e = tensor.empty() : tensor<4x4x2x2xf32>
   %p = linalg.pack %x inner_dims_pos = [0, 1] inner_tiles = [2, 2] into %e : tensor<8x8xf32> -> tensor<4x4x2x2xf32>
