@@ -373,6 +373,24 @@ _NO_ATTRIBUTES = {
     "apply": "operations are of all components at once, rg.scan steps along each",
     "map": "operations are of all components at once, rg.scan steps along each",
     "copy": "arrays do not change",
+    "item": "of a result without dims, which is a number of NumPy",
+    "T": "x.transpose, and np.swapaxes of two dims",
+    "dim": "x.ndim",
+    "numel": "x.size",
+    "cpu": "x.to('cpu')",
+    "cuda": "x.to('cuda')",
+    **{
+        name: f"x.astype('{dtype}')"
+        for name, dtype in (
+            ("half", "float16"),
+            ("float", "float32"),
+            ("double", "float64"),
+            ("int", "int32"),
+            ("long", "int64"),
+        )
+    },
+    "backward": "of a tensor, such as x.sum()",
+    "relu": "np.maximum(x, 0)",
 }
 """What does the work of methods of other libraries that no function is called like."""
 

@@ -219,6 +219,8 @@ _KINDS = {
     "conform": _conform,
     "fits": _fits,
 }
+
+
 def _holds(condition: int, factor: int) -> Iterator[Failure]:
     if not condition:
         yield Failure(0, -1, 0, 0)

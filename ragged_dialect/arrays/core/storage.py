@@ -225,7 +225,8 @@ def _writable(array: np.ndarray) -> np.ndarray:
 _INSTEAD = {
     "uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "int64 where they fit, or float64",
     "float128": "float64", "complex64": "float32, with a dim for the two parts",
-    "complex128": "float64, with a dim for the two parts", "object": "numbers, with nan in the place of None",
+    "complex128": "float64, with a dim for the two parts",
+    "object": "numbers of 64 bits, with nan in the place of None",
     "M": 'int64, with astype("int64")', "m": 'int64, with astype("int64")',
 }  # fmt: skip
 """By name, or by kind where units are in the names."""

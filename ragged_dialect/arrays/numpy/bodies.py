@@ -99,9 +99,16 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ArrayLike:
     return OPERATIONS["transpose"](a, axes=order)
 
 
-def expand_dims(a: ArrayLike, axis: int) -> ArrayLike:
-    """A dim of extent 1."""
-    return OPERATIONS["unsqueeze"](a, axis=axis)
+def expand_dims(a: ArrayLike, axis: int | tuple[int, ...]) -> ArrayLike:
+    """Dims of extent 1, counted among those of the result."""
+    axes = axis if is_tuple(axis) else (axis,)
+    rank = a.ndim + len(axes)
+    places = sorted({checked_axis("np.expand_dims", one, rank) for one in axes})
+    if len(places) < len(axes):
+        raise ArgumentError(f"np.expand_dims: expected different axes, got {axis}")
+    for place in places:
+        a = OPERATIONS["unsqueeze"](a, axis=place)
+    return a
 
 
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:

@@ -101,7 +101,10 @@ def unchanging(x: ArrayLike) -> ArrayLike:
     return x.copy() if storage.library(x) == "cupy" else x
 
 
-HELD = "expected what requires a gradient as an argument, got an array that the traced function holds on to"
+HELD = (
+    "expected what requires a gradient as an argument, got an array that the traced function holds on to (carry it in "
+    "loops, or call them in rg.jit)"
+)
 
 
 def require_plain(captured: Leaves) -> None:

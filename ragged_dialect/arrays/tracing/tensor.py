@@ -207,8 +207,8 @@ class Tensor(Value):
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         if self.weak:
             self._number()
-        instead = "use operations, rg.take(table, x) for table[x], rg.partition for new structures, or do it outside"
-        self.refuse("NumPy's array of it", instead)
+        instead = "use operations, rg.take(table, x) for table[x], rg.stack for an array of several, rg.partition for "
+        self.refuse("NumPy's array of it", instead + "new structures, or do it outside")
 
     def _number(self) -> NoReturn:
         instead = "rg.take(v, i) for v[i], rg.full for an array of it, or pass it in an argument named in static"

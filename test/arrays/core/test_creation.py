@@ -255,7 +255,7 @@ DTYPES = {
     "uint64": " (convert to int64 where they fit, or float64)", "float128": " (convert to float64)",
     "complex64": " (convert to float32, with a dim for the two parts)",
     "complex128": " (convert to float64, with a dim for the two parts)",
-    "object": " (convert to numbers, with nan in the place of None)",
+    "object": " (convert to numbers of 64 bits, with nan in the place of None)",
     "datetime64[s]": ' (convert to int64, with astype("int64"))',
     "timedelta64[ms]": ' (convert to int64, with astype("int64"))',
 }  # fmt: skip
@@ -373,7 +373,7 @@ REFUSED: list[Refusal] = [
     (lambda: rg.ragged([[1], None, [2]]), TypeError,
      "ragged: expected a list or an array at [1], got None (write [] for a missing list)"),
     (lambda: rg.ragged([[1, None], [2]]), TypeError, "expected an array or nested lists of numbers, got list of object "
-     "(convert to numbers, with nan in the place of None)"),
+     "(convert to numbers of 64 bits, with nan in the place of None)"),
     (lambda: rg.ragged([[np.datetime64("2020-01-01")]]), TypeError,
      'nested lists of numbers, got list of datetime64[D] (convert to int64, with astype("int64"))'),
     (lambda: rg.ragged([]), TypeError, "ragged: expected at least one array, got none (use from_offsets)"),

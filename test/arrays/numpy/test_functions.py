@@ -212,7 +212,8 @@ def test_pieces_of_the_batch() -> None:
 HAVE = "expected a function that ragged arrays have, got another"
 REFUSED: list[Refusal] = [
     (lambda x: np.subtract.reduce(x), TypeError,
-     "np.subtract.reduce: expected one of add, multiply, maximum, minimum, logical_or, logical_and, logaddexp, got"),
+     "np.subtract.reduce: expected one of add, multiply, maximum, minimum, logical_or, logical_and, logaddexp, "
+     "bitwise_and, bitwise_or, bitwise_xor, got"),
     (lambda x: np.subtract.accumulate(x, axis=1), TypeError, "np.subtract.accumulate: expected one of add, multiply,"),
     (lambda x: np.add.outer(x, x), TypeError,
      "np.add.outer: expected call, reduce or accumulate, got outer (insert dims with x[..., None], and broadcast)"),
@@ -478,3 +479,13 @@ def test_masks_of_torch() -> None:
     assert x.sum(axis=1, where=mask).tolist() == [10, 0, 18, 38]
     with pytest.raises(rg.ArgumentError, match=r"expected a mask of booleans for where, got torch\.int64"):
         x.sum(axis=1, where=mask.long())
+
+
+def test_several_dims_of_extent_1() -> None:
+    x = rg.from_lengths(np.arange(6.0), [2, 4])
+    for axes in ((0, 1), (0, -1), (-1, -2), 2, (2,)):
+        found: Any = np.expand_dims(x, axes)
+        wanted = np.expand_dims(np.zeros((2, 7)), axes).shape
+        assert found.shape == tuple(None if extent == 7 else extent for extent in wanted)
+    with pytest.raises(rg.ArgumentError, match=r"np\.expand_dims: expected different axes, got \(0, 0\)"):
+        np.expand_dims(x, (0, 0))

@@ -122,7 +122,7 @@ ASKED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: complex(x.sum()), "got a number of Python"),
     (np.asarray, "got NumPy's array of it"),
     (lambda x: np.asarray([x, x]), "got NumPy's array of it"),
-    (lambda x: np.arange(9.0)[rg.astype(x, np.int64)], "rg.take(table, x) for table[x], rg.partition for new "),
+    (lambda x: np.arange(9.0)[rg.astype(x, np.int64)], "rg.stack for an array of several, rg.partition for new "),
     (pickle.dumps, "got a pickle"),
     (rg.empty_like, "got empty_like in jit function 'asked' (use np.zeros_like(x))"),
     (lambda x: rg.from_lengths(np.zeros(9), x.sum(2)), "rg.partition for new structures"),
