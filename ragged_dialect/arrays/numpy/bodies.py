@@ -21,6 +21,7 @@ from ragged_dialect.arrays.index.windows import windows
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
 from ragged_dialect.arrays.ops.along import local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as along
+from ragged_dialect.arrays.ops.filled import arange
 from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, rolled, traced_extent
 from ragged_dialect.arrays.ops.join import stack as stacked
 from ragged_dialect.arrays.ops.sorting import quantile as quantiles
@@ -249,13 +250,15 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ArrayLike:
     return OPERATIONS["transpose"](a, axes=tuple(order))
 
 
-def roll(a: ArrayLike, shift: int, axis: int) -> ArrayLike:
+def roll(a: ArrayLike, shift: ArrayLike, axis: int) -> ArrayLike:
     """The elements along a dim so many places on, in each component; those beyond its end are at its start. NumPy's
     default, all elements as one vector, is none of ragged arrays."""
-    dim, places = checked_axis("np.roll", axis, a.ndim), integer("np.roll", "shift", shift)
+    dim, is_traced = checked_axis("np.roll", axis, a.ndim), isinstance(shift, Tensor) and not shift.axes
+    places = shift if is_traced and shift.dtype.kind == "i" else integer("np.roll", "shift", shift)
     if a.layout.letter(dim) not in RAGGED and not a.layout.is_plain(dim):
-        extent = traced_extent("np.roll", a, dim)
-        return OPERATIONS["take"](a, (np.arange(extent) - places) % max(extent, 1), axis=dim)
+        extent = a.shape[dim]
+        size = max(extent, 1) if isinstance(extent, int) else OPERATIONS["maximum"](extent, 1)
+        return OPERATIONS["take"](a, (arange(extent) - places) % size, axis=dim)
     if a.layout.letter(dim) in RAGGED:
         return rolled(a, places, axis=dim)
     index = local_index(a, axis=dim)

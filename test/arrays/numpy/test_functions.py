@@ -399,10 +399,12 @@ def test_methods_take_numpys_options() -> None:
 def test_components_in_another_order() -> None:
     x = array((3, 0, 17, 1), (4,))
     assert_components(np.roll(x, 1, axis=0), [components(x)[k] for k in (3, 0, 1, 2)])
-    with pytest.raises(
-        rg.LayoutError, match=r"^np\.roll: expected an extent that is known when the function is traced"
-    ):
-        rg.jit(lambda x: np.roll(x, 1, axis=0))(x)
+    rolled = rg.jit(lambda x, shift, axis: np.roll(x, shift, axis=axis), static=("axis",))
+    for axis in range(3):
+        for shift in (0, 1, -5, 40):
+            assert_components(rolled(x, shift, axis), components(np.roll(x, shift, axis=axis)))
+    with pytest.raises(rg.ArgumentError, match=r"np\.roll: expected an integer for shift, got"):
+        rolled(x, 1.5, 1)
 
 
 def test_ranges() -> None:

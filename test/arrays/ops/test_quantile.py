@@ -189,11 +189,14 @@ def test_what_is_no_quantile() -> None:
         rg.quantile(x, [[0.5]], axis=1)
     with pytest.raises(rg.ArgumentError, match=r"^np\.quantile: expected a number or a vector for q, got rank 2$"):
         np.quantile(x, [[0.5]], axis=1)
+    traced = rg.jit(lambda x, q: rg.quantile(x, q, axis=1))
+    for q in (-0.1, 1.5, float("nan")):
+        with pytest.raises(rg.RuntimeCheckError, match=r"^quantile: q in \[0, 1\]: expected true, got false$"):
+            traced(x, q)
     with pytest.raises(
-        rg.ArgumentError,
-        match=r"^quantile: expected a q that is known in the trace, got a traced value \(name it in static\)$",
+        rg.ArgumentError, match="quantile: expected a number for q, or a vector of known size, got float64"
     ):
-        rg.jit(lambda x, q: rg.quantile(x, q, axis=1))(x, 0.5)
+        traced(x, np.array([0.5, 0.6]))
     with pytest.raises(rg.ArgumentError, match=r"^quantile: expected a method of linear, lower, .*, got 'cubic'$"):
         rg.quantile(x, 0.5, axis=1, method="cubic")
     with pytest.raises(rg.ArgumentError, match=r"^quantile: expected at least one q, got none$"):
@@ -202,3 +205,13 @@ def test_what_is_no_quantile() -> None:
         rg.median(x, axis=())
     with pytest.raises(rg.LayoutError, match=r"^median: expected an innermost ragged dim, or a dense one of its own"):
         rg.median(rg.ragged([[[1.0, 2.0]], [[3.0], [4.0]]]), axis=1)
+
+
+@pytest.mark.parametrize("target", [None, "emulator"])
+def test_traced_quantiles(target: str | None) -> None:
+    x = rg.from_lengths(np.random.default_rng(0).standard_normal(12), [3, 0, 5, 4])
+    found = rg.jit(lambda x, q, p: rg.quantile(x, [q, p * 0.5], axis=1), target=target)
+    share = rg.jit(lambda x, q: np.percentile(x, q, axis=1), target=target)
+    for q, p in ((0.0, 1.0), (0.3, np.float64(0.9)), (1, 0)):
+        np.testing.assert_allclose(found(x, q, p), rg.quantile(x, [float(q), p * 0.5], axis=1))
+        np.testing.assert_allclose(share(x, 100 * q), rg.quantile(x, float(q), axis=1))

@@ -7,6 +7,7 @@ from math import nan
 
 import numpy as np
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.spec import FLOAT
@@ -31,7 +32,7 @@ _AT_ONCE = 8
 
 def quantile(
     x: ArrayLike,
-    q: float | Sequence[float],
+    q: ArrayLike,
     *,
     axis: ArrayLike = None,
     keepdims: bool = False,
@@ -40,7 +41,8 @@ def quantile(
     """The q-quantile along dims, as `np.quantile` has it with its names for a `method`: interpolated between the two
     nearest elements in order, nan where one is nan, or of an empty component. The gradient goes to these elements. Of
     several `q` those of each along a new dim 0, for which elements are sorted once. Dims as for `rg.sort`, or several
-    that are adjacent. ArgumentError for a `q` that is not from 0 to 1, and for another method.
+    that are adjacent. ArgumentError for a `q` that is not from 0 to 1, RuntimeCheckError for a traced one, and
+    ArgumentError for another method.
 
     >>> rg.quantile(rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]]), 0.25, axis=1)
     array([1.5 ,  nan, 4.25])
@@ -50,12 +52,12 @@ def quantile(
     return quantiles(x, q, axis, keepdims, method, numbers=False)
 
 
-def quantiles(
-    x: ArrayLike, q: float | Sequence[float], axis: ArrayLike, keepdims: bool, method: str, *, numbers: bool
-) -> ArrayLike:
+def quantiles(x: ArrayLike, q: ArrayLike, axis: ArrayLike, keepdims: bool, method: str, *, numbers: bool) -> ArrayLike:
     """See `quantile`; with `numbers` of the elements that are some, nan where there are none."""
     if str(method) not in _PLACES:
         raise ArgumentError(f"quantile: expected a method of {', '.join(_PLACES)}, got {method!r}")
+    if isinstance(q, Tensor) and q.ndim == 1 and q.is_dense and isinstance(count := q.static_shape[0], int):
+        q = [q[k] for k in range(count)]
     several = isinstance(q, Sequence) or (isinstance(q, np.ndarray) and q.ndim == 1)
     given: ArrayLike = q if several else [q.item() if isinstance(q, np.ndarray) and q.ndim == 0 else q]
     qs = [_checked(one) for one in given]
@@ -74,6 +76,8 @@ def quantiles(
 def listed(op: str, q: ArrayLike, most: int = 1) -> ArrayLike:
     """A number or a list of numbers, of what NumPy's functions take, from 0 to 1 where these have it to `most`.
     ArgumentError for what is no number, is not in that range, or is of a higher rank."""
+    if isinstance(q, Tensor):
+        return q if most == 1 else OPERATIONS["divide"](q, most)
     numbers = storage.take(q)
     if numbers.ndim > 1:
         raise ArgumentError(f"{op}: expected a number or a vector for q, got rank {numbers.ndim}")
@@ -81,9 +85,21 @@ def listed(op: str, q: ArrayLike, most: int = 1) -> ArrayLike:
     return fractions if numbers.ndim else fractions[0]
 
 
-def _checked(q: ArrayLike, op: str = "quantile", most: int = 1) -> float:
+@operation("quantile_of")
+def _traced(q: Tensor) -> Tensor:
+    if q.axes or q.dtype.kind not in "if":
+        raise ArgumentError(f"quantile: expected a number for q, or a vector of known size, got {q.described}")
+    q = astype(q, dtype=FLOAT.dtype) if q.dtype.kind == "i" else q
+    holds = [compare(way, q.scalar, constant(q.dtype, end)) for way, end in (("ge", 0.0), ("le", 1.0))]
+    builders.assert_valid(
+        [arith.index_castui(build.index_type(), arith.andi(*holds))], "holds", "quantile: q in [0, 1]", 0
+    )
+    return q
+
+
+def _checked(q: ArrayLike, op: str = "quantile", most: int = 1) -> ArrayLike:
     if isinstance(q, Tensor):
-        raise ArgumentError(f"{op}: expected a q that is known in the trace, got a traced value (name it in static)")
+        return _traced(q)
     if not isinstance(q, (int, float, np.integer, np.floating)) or isinstance(q, bool):
         raise ArgumentError(f"{op}: expected a number for q, or several, got {type(q).__name__}")
     if not 0 <= q <= most:
