@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core import creation
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value
@@ -24,7 +23,7 @@ def from_row_ids(values: ArrayLike, row_ids: ArrayLike, nrows: ArrayLike = None,
     """A ragged array of values, [n, …], and the component of each, not decreasing. `nrows` components, by default one
     more than the largest id; in traced code, which checks what it is given when it runs, it has to be there.
 
-    RuntimeCheckError, or RangeError in traced code, for ids that decrease, are negative or not below `nrows`.
+    RuntimeCheckError for ids that decrease, are negative or not below `nrows`; of the latter RangeError in traced code.
 
     >>> rg.from_row_ids(np.array([1.0, 2.0, 3.0]), np.array([0, 0, 2]), 4).tolist()
     [[1.0, 2.0], [], [3.0], []]
@@ -47,14 +46,12 @@ def _in_rows(values: Tensor, ids: Tensor, count: Tensor) -> Tensor:
     keys, size = shapes.as_vector(widened(ids).storage), as_index(count, "nrows")
     builders.assert_valid([size], "at_least", op, 0, factor=0)
     number = build.value(shapes.dim(keys, 0))
-
-    def bound(i: ir.Value) -> ir.Value:
-        """One more than the id that follows: none decreases."""
-        after = build.value(build.add(i, 1))
-        following = build.add(shapes.load(keys, build.minimum(after, build.sub(number, 1))), 1)
-        return build.to_i64(arith.select(build.equal(after, number), size, build.value(following)))
-
-    builders.assert_valid([keys, vectors.generate(number, bound)], "index", op, 0)
+    builders.assert_valid([keys, size], "index", op, 0)
+    pairs = build.maximum(build.sub(number, 1), 0)
+    lows, highs = (
+        vectors.generate(pairs, lambda i, after=after: shapes.load(keys, build.add(i, after))) for after in (0, 1)
+    )
+    builders.assert_valid([lows, highs, size], "range", op, 0)  # none decreases
     ones = vectors.generate(number, lambda _: build.value(1))
     lengths = Tensor(values.trace, known(builders.scatter_add(ones, keys, size)), INT64, (PlainAxis(None),))
     return partition(values, lengths, lengths=True)
