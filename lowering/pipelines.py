@@ -164,7 +164,8 @@ def _gpu_loops(schedule: str) -> Stage:
     products = "gather-ragged-products," if schedule in ("auto", "contract") else ""
     return Stage(
         "loops",
-        f"convert-ragged-copies-to-linalg,func.func(linalg-generalize-named-ops),{products}collapse-ragged-loops{{flat=true}},"
+        f"convert-ragged-copies-to-linalg,func.func(linalg-generalize-named-ops),convert-inner-linalg-to-loops,"
+        f"{products}collapse-ragged-loops{{flat=true}},"
         "lower-affine,canonicalize,cse",
     )
 

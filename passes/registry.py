@@ -221,10 +221,9 @@ _PACKAGES = {
     "ragged_dialect.lowering.skew": "share-long-components share-long-folds",
     "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (
-        "convert-forall-to-gpu fission-ragged-foralls gather-ragged-products merge-ragged-checks "
-        "place-ragged-temporaries "
-        "privatize-ragged-scratch ragged-map-parallel split-long-folds split-long-reductions split-long-scans "
-        "tile-flat-ops version-ragged-components wrap-ragged-device-code"
+        "convert-forall-to-gpu convert-inner-linalg-to-loops fission-ragged-foralls gather-ragged-products "
+        "merge-ragged-checks place-ragged-temporaries privatize-ragged-scratch ragged-map-parallel split-long-folds "
+        "split-long-reductions split-long-scans tile-flat-ops version-ragged-components wrap-ragged-device-code"
     ),
     "ragged_dialect.lowering.gpu.nvvm": (
         "check-nvvm-kernels contract-kernel-floats expand-kernel-math finish-nvvm-kernels lower-kernel-sigmoids "

@@ -519,3 +519,30 @@ func.func @looked_up(%x: memref<?x3xf32> {llvm.noalias}, %ids: memref<?xindex> {
   }
   return
 }
+
+// A fold of booleans ends where all columns are true.
+// CHECK-LABEL: func.func @any_of_columns
+// CHECK: %[[R:.*]]:2 = scf.while (%[[AT:.*]] = %c0{{.*}}, %[[V:.*]] = %{{.*}}) : (index, vector<16xi1>) -> (index, vector<16xi1>) {
+// CHECK: arith.cmpi slt, %[[AT]], %{{.*}} : index
+// CHECK: %[[ALL:.*]] = vector.reduction <and>, %[[V]] : vector<16xi1> into i1
+// CHECK: arith.xori %[[ALL]]
+// CHECK: scf.condition
+// CHECK: scf.for {{.*}} -> (vector<16xi1>) {
+// CHECK: arith.ori
+// CHECK: return
+func.func @any_of_columns(%x: memref<?x16xf32> {llvm.noalias}, %any: memref<16xi1> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %c16 step %c1 {
+      %a = memref.load %x[%i, %k] : memref<?x16xf32>
+      %p = arith.cmpf ogt, %a, %zero : f32
+      %s = memref.load %any[%k] : memref<16xi1>
+      %r = arith.ori %s, %p : i1
+      memref.store %r, %any[%k] : memref<16xi1>
+    }
+  }
+  return
+}

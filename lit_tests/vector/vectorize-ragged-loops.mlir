@@ -1146,3 +1146,28 @@ func.func @no_results(%y: memref<?xindex>, %n: index, %flag: i1) attributes {rag
   }
   return
 }
+
+// -----
+
+// A fold of booleans ends where one is false.
+// CHECK-LABEL: func.func @all
+// CHECK: scf.while (%{{.*}} = %c0{{.*}}, %[[V:.*]] = %{{.*}}) : (index, vector<64xi1>) -> (index, vector<64xi1>) {
+// CHECK: %[[OPEN:.*]] = vector.reduction <and>, %[[V]] : vector<64xi1> into i1
+// CHECK: %[[GOES:.*]] = arith.andi %{{.*}}, %[[OPEN]] : i1
+// CHECK: scf.condition(%[[GOES]])
+// CHECK: scf.for {{.*}} -> (vector<64xi1>) {
+// CHECK: arith.andi %{{.*}}, %{{.*}} : vector<64xi1>
+// CHECK: return
+func.func @all(%x: memref<?xf32> {llvm.noalias}, %all: memref<i1> {llvm.noalias}, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %p = arith.cmpf ogt, %a, %zero : f32
+    %s = memref.load %all[] : memref<i1>
+    %r = arith.andi %s, %p : i1
+    memref.store %r, %all[] : memref<i1>
+  }
+  return
+}

@@ -11,6 +11,7 @@ from ragged_dialect.ir.match import byte_size, constant_int, defining_op, enclos
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.loop_annotations import LOOP, is_of_vectors, keep_vectors
 from ragged_dialect.lowering.math.library import call_masked
+from ragged_dialect.lowering.vector import settled
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, Run, Unfit, guard_of
 from ragged_dialect.lowering.vector.divisions import divided, has_floats
 from ragged_dialect.lowering.vector.lanes import (
@@ -162,7 +163,10 @@ def _folds(body: Body, folded: list[Accumulator], lanes: int, end: ir.Value, *, 
         keep_vectors(ir.InsertionPoint.current.block.owner.operation)
         return step(at, carried, mask=mask and not apart)
 
-    made = flow.strided(low, lanes, last, carried, each)
+    pure = not any(op.name == "memref.store" for op in body.ops)
+    made = settled.folded(
+        [one.combiner for one in folded] if pure else [], low, lanes, last, carried, each, across=True
+    )
     if apart:
         whole, types = made, [x.type for x in made]
         made = flow.choose(build.less(last, end), lambda: step(last, whole, mask=True), lambda: whole, types)

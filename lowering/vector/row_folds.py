@@ -14,6 +14,7 @@ from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.lowering.combiners import Combiner
 from ragged_dialect.lowering.loop_annotations import keep_rolled
+from ragged_dialect.lowering.vector import settled
 from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner
 from ragged_dialect.lowering.vector.columns import joined, picked
 from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, full
@@ -178,8 +179,12 @@ class RowFold:
             one.loaded |= same
             return one.run_on(carried)
 
-        low, high, by = list(self.loop.operands)[:3]
-        found = flow.strided(low, by, high, inits, step)
+        low, high = list(self.loop.operands)[:2]
+        pure = not (self.counted or self.written)
+        combiners = [one.combiner for one in self.kept if one.is_free and one.combiner is not None]
+        found = settled.folded(
+            combiners if pure and len(combiners) == len(self.kept) else [], low, 1, high, inits, step, across=False
+        )
         registers, floats = self.body.registers, all(is_float(one.load.results[0].type) for one in self.kept)
         if found and floats and registers is not None and outside.lanes > registers.least(max(self.body.wide)):
             # What copies would save is less than the branches of what is left over: sums, variances and softmaxes of 64

@@ -43,6 +43,9 @@ class VectorizeRaggedLoops(RaggedPass):
 
     Loops around others are marked, as LLVM would unroll them by two: that takes time to compile, and wins nothing.
 
+    Folds of booleans, which nothing changes once one is true (`ori`) or false (`andi`), end then: that is asked every
+    few iterations.
+
     A scan, which stores what there is so far, goes from register to register, and in one by steps of 1, 2, 4 … lanes.
     What is read from the end on is turned round.
 

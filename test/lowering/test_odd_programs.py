@@ -482,6 +482,38 @@ def test_checks_inside_of_bodies(target: str) -> None:
             called(source, "f", wrong, target)
 
 
+TABLES_THAT_ARE_FILLED = """
+func.func @f(%x: tensor<?xindex>) -> (tensor<?xindex>, tensor<?xindex>) {
+  %three = arith.constant 3 : index
+  %c = arith.constant dense<[5, 7, 9, 11]> : tensor<4xindex>
+  %s = linalg.map ins(%x : tensor<?xindex>) outs(%x : tensor<?xindex>) (%a: index, %o: index) {
+    %t = tensor.splat %a : tensor<4xindex>
+    %place = arith.andi %a, %three : index
+    %y = tensor.extract %t[%place] : tensor<4xindex>
+    linalg.yield %y : index
+  }
+  %i = linalg.map ins(%x : tensor<?xindex>) outs(%x : tensor<?xindex>) (%a: index, %o: index) {
+    %place = arith.andi %a, %three : index
+    %t = tensor.insert %a into %c[%place] : tensor<4xindex>
+    %other = arith.xori %place, %three : index
+    %y = tensor.extract %t[%other] : tensor<4xindex>
+    %z = tensor.extract %t[%place] : tensor<4xindex>
+    %sum = arith.addi %y, %z : index
+    linalg.yield %sum : index
+  }
+  return %s, %i : tensor<?xindex>, tensor<?xindex>
+}
+"""
+
+
+@pytest.mark.parametrize("target", [*TARGETS, "ptx-emulator"])
+def test_tables_that_are_filled(target: str) -> None:
+    x = np.arange(400)
+    same, made = called(TABLES_THAT_ARE_FILLED, "f", [x], target)
+    np.testing.assert_array_equal(same, x)
+    np.testing.assert_array_equal(made, x + np.array([5, 7, 9, 11])[3 - x % 4])
+
+
 NO_LLVM = """func.func @f(%x: tensor<8x8xf32>) -> tensor<4x4x2x2xf32> {
   %e = tensor.empty() : tensor<4x4x2x2xf32>
   %p = linalg.pack %x inner_dims_pos = [0, 1] inner_tiles = [2, 2] into %e : tensor<8x8xf32> -> tensor<4x4x2x2xf32>

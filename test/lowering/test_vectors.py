@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.cpu_features import mask
+from support.cpu_features import levels, mask
 
 import ragged_dialect as rg
 
@@ -353,3 +353,27 @@ def test_numbers_of_rows_and_columns(width: int, rows: bool, level: str, monkeyp
     for b, part in enumerate(np.split(given, offsets[1:-1])):
         made = (part - mean[b]) * np.arange(width) + (np.arange(len(part))[:, None] if rows else 5)
         np.testing.assert_array_equal(found[b], np.max([least[b], *made], axis=0))
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("level", levels("host", "no AVX-512", "SSE2"))
+@pytest.mark.parametrize("columns", [None, 1, 5, 16, 64, 1024])
+def test_folds_that_end_early(columns: int | None, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mask(level, monkeypatch)
+    rng, lengths = np.random.default_rng(0), [0, 1, 7, 64, 500, 3000, 9, 700]
+    rows = (sum(lengths),) if columns is None else (sum(lengths), columns)
+    fold = rg.jit(lambda x: ((x > 0).any(1), (x > 0).all(1), x.any(1), (x <= 0).all(1)))
+    for values in (np.zeros(rows), np.ones(rows), rng.standard_normal(rows), rng.random(rows) - 0.999):
+        values = values.astype(np.float32)
+        x = rg.from_lengths(values, lengths)
+        parts = np.split(values, np.cumsum(lengths)[:-1])
+        wanted = [(p > 0).any(0) for p in parts], [(p > 0).all(0) for p in parts], [p.any(0) for p in parts]
+        for found, own in zip(fold(x), (*wanted, [(p <= 0).all(0) for p in parts]), strict=True):
+            np.testing.assert_array_equal(found, own)
+        for k in range(4):  # one that is at the end of a component decides
+            last = values.copy()
+            last[np.cumsum(lengths)[k + 3] - 1] = 1 - 2 * values.max()
+            changed = np.split(last, np.cumsum(lengths)[:-1])
+            found = fold(rg.from_lengths(last, lengths))
+            np.testing.assert_array_equal(found[0], [(p > 0).any(0) for p in changed])
+            np.testing.assert_array_equal(found[1], [(p > 0).all(0) for p in changed])
