@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.checking.dense import RULES, check_least, least_of
+from ragged_dialect.checks import CHECKED
 from ragged_dialect.generic import generic, indexing_maps, loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
@@ -33,7 +34,7 @@ def check_body(emit: Emitter, op: ir.Operation, dense: bool, before: ir.Operatio
     loops. In a branch, or in a loop, of the body they hold where it runs."""
     if not op.name.startswith("linalg.") or not op.results or not op.regions:
         return
-    for found in ops_in(op)[1:]:
+    for found in (inner for inner in ops_in(op)[1:] if CHECKED not in inner.attributes):
         with ir.InsertionPoint(before or op), found.location:
             if found.name == "cf.assert":
                 (condition,) = _over_all(emit, op, found, found.operands[0:1], [(1, arith.extui, arith.andi)])

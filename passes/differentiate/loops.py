@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import arith, ir, scf, tensor
+from ragged_dialect.checks import CHECKED
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import ValueMap
-from ragged_dialect.ir.match import element_of
+from ragged_dialect.ir.match import definer, element_of
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.differentiate.control import (
     Given,
@@ -104,23 +105,29 @@ def _sizes(x: ir.Value) -> list[build.Mixed]:
     return shapes.dims(x) if is_tensor(x.type) else []
 
 
+def _inside(made: ir.Value) -> ir.Value:
+    """What needs no check, in a body either: a place of the iterations that there are."""
+    definer(made).attributes[CHECKED] = ir.UnitAttr.get()
+    return made
+
+
 def _store(count: ir.Value, x: ir.Value) -> ir.Value:
     x = storage_of(x)
     element = x.type.element_type if is_tensor(x.type) else x.type
-    return shapes.empty([count, *_sizes(x)], element)
+    return _inside(shapes.empty([count, *_sizes(x)], element))
 
 
 def _kept(x: ir.Value, store: ir.Value, number: ir.Value) -> ir.Value:
     x = storage_of(x)
     if not is_tensor(x.type):
-        return tensor.insert(x, store, [number])
+        return _inside(tensor.insert(x, store, [number]))
     sizes = _sizes(x)
     return shapes.insert_slice(x, store, [number, *(0 for _ in sizes)], [1, *sizes])
 
 
 def _read(store: ir.Value, number: ir.Value, like: ir.Value) -> ir.Value:
     if not is_tensor(like.type):
-        return tensor.extract(store, [number])
+        return _inside(tensor.extract(store, [number]))
     sizes = _sizes(storage_of(like))
     kept = [False, *(True for _ in sizes)]
     return reassembled(shapes.extract_slice(store, [number, *(0 for _ in sizes)], [1, *sizes], kept), like)

@@ -482,6 +482,32 @@ def test_checks_inside_of_bodies(target: str) -> None:
             called(source, "f", wrong, target)
 
 
+CUBES = """
+func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> {
+  %one = arith.constant 1.0 : f64
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %y = linalg.map ins(%x : tensor<?xf64>) outs(%x : tensor<?xf64>) (%a: f64, %o: f64) {
+    %p = scf.for %k = %c0 to %c3 step %c1 iter_args(%s = %one) -> f64 {
+      %q = arith.mulf %s, %a : f64
+      scf.yield %q : f64
+    }
+    linalg.yield %p : f64
+  }
+  return %y : tensor<?xf64>
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_derivative_of_a_loop_in_a_body(target: str) -> None:
+    x = np.array([1.0, 2.0, -3.0])
+    for mode in ("vjp", "jvp"):
+        source = str(transform(CUBES, RaggedDifferentiate(mode=mode)))
+        np.testing.assert_allclose(called(source, f"f_{mode}", [x, np.ones(3)], target)[-1], 3 * x**2)
+
+
 TABLES_THAT_ARE_FILLED = """
 func.func @f(%x: tensor<?xindex>) -> (tensor<?xindex>, tensor<?xindex>) {
   %three = arith.constant 3 : index
