@@ -137,6 +137,7 @@ func.func @other_bounds(%x: tensor<?xf32>, %m: index, %other: tensor<?xf32>) -> 
 // CHECK: ragged.assert_valid %[[N]] {factor = 0, kind = "at_least", level = 1, op = "tensor.empty"}
 // CHECK: %[[STEP:.*]] = arith.index_cast %[[S]] : i32 to index
 // CHECK: ragged.assert_valid %[[STEP]] {factor = 1, kind = "at_least", level = 0, op = "scf.for"}
+// CHECK: ragged.assert_valid %c0{{.*}}, %[[STEP]], %c2147483638{{.*}} {kind = "range", level = 0, op = "scf.for"}
 // CHECK-NOT: ragged.assert_valid
 // CHECK: return
 func.func @made(%n: index, %s: i32, %x: tensor<?xf32>) -> (tensor<4x?xf32>, tensor<?xf32>, i32) {

@@ -54,17 +54,19 @@ func.func @rows(%x: tensor<?xindex>, %w: tensor<3x4xf32>, %e: tensor<?xf32>) -> 
 
 // -----
 
-// The places of a search are known to the loop alone.
-func.func @search(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>) -> tensor<?xindex> {
+// A loop of no known kind.
+func.func @until(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>) -> tensor<?xindex> {
   %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c9 = arith.constant 9 : index
   %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
       ins(%x : tensor<?xindex>) outs(%e : tensor<?xindex>) {
   ^bb0(%i: index, %o: index):
-    %found = scf.for %k = %c0 to %c9 step %c1 iter_args(%at = %i) -> (index) {
-      // expected-error@+1 {{expected checks in scf.if and scf.for in a body, of what no loop carries, got 'tensor.extract' in 'scf.for'}}
+    %found = scf.while (%at = %i) : (index) -> (index) {
+      // expected-error@+1 {{expected checks in scf.if and scf.for in a body, got 'tensor.extract' in 'scf.while'}}
       %next = tensor.extract %w[%at] : tensor<?xindex>
+      %more = arith.cmpi ne, %next, %c0 : index
+      scf.condition(%more) %next : index
+    } do {
+    ^bb0(%next: index):
       scf.yield %next : index
     }
     linalg.yield %found : index
@@ -74,57 +76,16 @@ func.func @search(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>)
 
 // -----
 
-// The state of an automaton is known to the reduction alone.
-func.func @automaton(%x: tensor<?xindex>, %next: tensor<4x2xindex>, %s: tensor<index>) -> tensor<index> {
-  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
-      ins(%x : tensor<?xindex>) outs(%s : tensor<index>) {
-  ^bb0(%i: index, %state: index):
-    // expected-error@+1 {{expected checks of what no reduction makes, got 'tensor.extract' of the sum so far}}
-    %n = tensor.extract %next[%state, %i] : tensor<4x2xindex>
-    linalg.yield %n : index
-  } -> tensor<index>
-  return %0 : tensor<index>
-}
-
-// -----
-
-// Neither are conditions on what a reduction has so far, nor bounds that a loop carries.
-func.func @while_positive(%w: tensor<?xf32>, %i: index, %x: tensor<?xf32>, %s: tensor<f32>) -> tensor<f32> {
-  %z = arith.constant 0.0 : f32
-  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
-      ins(%x : tensor<?xf32>) outs(%s : tensor<f32>) {
-  ^bb0(%a: f32, %sum: f32):
-    %p = arith.cmpf ogt, %sum, %z : f32
-    %v = scf.if %p -> (f32) {
-      // expected-error@+1 {{expected checks of what no reduction makes, got 'tensor.extract' of the sum so far}}
-      %e = tensor.extract %w[%i] : tensor<?xf32>
-      scf.yield %e : f32
-    } else {
-      scf.yield %a : f32
-    }
-    linalg.yield %v : f32
-  } -> tensor<f32>
-  return %0 : tensor<f32>
-}
-
-// -----
-
-func.func @growing(%w: tensor<?xindex>, %x: tensor<?xindex>) -> tensor<?xindex> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c2 = arith.constant 2 : index
-  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%x : tensor<?xindex>) {
-  ^bb0(%a: index):
-    %found = scf.for %k = %c0 to %c2 step %c1 iter_args(%bound = %a) -> (index) {
-      %sum = scf.for %j = %c0 to %bound step %c1 iter_args(%s = %c0) -> (index) {
-        // expected-error@+1 {{expected checks in scf.if and scf.for in a body, of what no loop carries, got 'tensor.extract' in 'scf.for'}}
-        %e = tensor.extract %w[%j] : tensor<?xindex>
-        %t = arith.addi %s, %e : index
-        scf.yield %t : index
-      }
-      scf.yield %sum : index
-    }
-    linalg.yield %found : index
-  } -> tensor<?xindex>
-  return %0 : tensor<?xindex>
+// Results of other loops each.
+func.func @sums(%x: tensor<4x4xindex>, %w: tensor<?xindex>, %a: tensor<4xindex>, %b: tensor<index>) -> (tensor<4xindex>, tensor<index>) {
+  %0:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> ()>],
+      iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<4x4xindex>) outs(%a, %b : tensor<4xindex>, tensor<index>) {
+  ^bb0(%e: index, %one: index, %all: index):
+    // expected-error@+1 {{expected results with the same loops where 'tensor.extract' is of the sums so far}}
+    %next = tensor.extract %w[%one] : tensor<?xindex>
+    %sum = arith.addi %all, %e : index
+    linalg.yield %next, %sum : index, index
+  } -> (tensor<4xindex>, tensor<index>)
+  return %0#0, %0#1 : tensor<4xindex>, tensor<index>
 }

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.on_targets import TARGETS, called
 from support.run_pass import transform
 
 import ragged_dialect as rg
 from ragged_dialect.passes.ragged_differentiate import RaggedDifferentiate
-from ragged_dialect.reference import run
 
 I32 = np.int32
 
@@ -62,54 +62,6 @@ func.func @f(%x: !x, %b: !b) -> !x {
 }
 """
 
-# Elements that a branch of a body reads, where a condition holds.
-GUARDED = """
-!x = tensor<3x?xi64, #ragged.layout<"dr">>
-!y = tensor<3x?xf32, #ragged.layout<"dr">>
-#id = affine_map<(b, i) -> (b, i)>
-func.func @f(%x: !x, %w: tensor<?xf32>) -> !y {
-  %z = arith.constant 0.0 : f32
-  %c0 = arith.constant 0 : i64
-  %e = ragged.empty %x : (!x) -> !y
-  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x : !x) outs(%e : !y) {
-  ^bb0(%a: i64, %o: f32):
-    %p = arith.cmpi sge, %a, %c0 : i64
-    %q = scf.if %p -> f32 {
-      %i = arith.index_cast %a : i64 to index
-      %v = tensor.extract %w[%i] : tensor<?xf32>
-      scf.yield %v : f32
-    } else {
-      scf.yield %z : f32
-    }
-    linalg.yield %q : f32
-  } -> !y
-  return %y : !y
-}
-"""
-
-# The same in a loop of a body.
-IN_A_LOOP_OF_A_BODY = """
-func.func @f(%x: tensor<?xindex>, %w: tensor<?xf32>) -> tensor<?xf32> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %z = arith.constant 0.0 : f32
-  %n = tensor.dim %x, %c0 : tensor<?xindex>
-  %e = tensor.empty(%n) : tensor<?xf32>
-  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      ins(%x : tensor<?xindex>) outs(%e : tensor<?xf32>) {
-  ^bb0(%a: index, %o: f32):
-    %q = scf.for %k = %c0 to %a step %c1 iter_args(%s = %z) -> f32 {
-      %v = tensor.extract %w[%k] : tensor<?xf32>
-      %t = arith.addf %s, %v : f32
-      scf.yield %t : f32
-    }
-    linalg.yield %q : f32
-  } -> tensor<?xf32>
-  return %0 : tensor<?xf32>
-}
-"""
-
 # Each element of a result has a table of its own, which is sorted: the median of three numbers.
 OF_THEIR_OWN = """
 !t = tensor<?x?x3xf32, #ragged.layout<"dr|d">>
@@ -143,20 +95,6 @@ func.func @f(%x: !t) -> !y {
     linalg.yield %m : f32
   } -> !y
   return %0 : !y
-}
-"""
-
-# A table of a body's own, of constants.
-CONSTANTS = """
-func.func @f(%x: tensor<?xindex>) -> tensor<?xindex> {
-  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      outs(%x : tensor<?xindex>) {
-  ^bb0(%a: index):
-    %c = arith.constant dense<[5, 7, 9]> : tensor<3xindex>
-    %v = tensor.extract %c[%a] : tensor<3xindex>
-    linalg.yield %v : index
-  } -> tensor<?xindex>
-  return %0 : tensor<?xindex>
 }
 """
 
@@ -313,20 +251,6 @@ PROGRAMS: dict[str, tuple[str, list[Any], list[Any]]] = {
         [np.arange(6), [1, 5], [1, 1]],
     ),
 }
-TARGETS = ("reference", "cpu", "emulator")
-
-
-def flat(result: Any) -> list[np.ndarray]:
-    """The parts of a result, but for extents."""
-    parts = result if isinstance(result, (list, tuple)) else [result]
-    return [np.asarray(part) for one in parts for part in (one if isinstance(one, tuple) else [one]) if np.ndim(part)]
-
-
-def called(source: str, entry: str, given: list[Any], target: str) -> list[np.ndarray]:
-    """What a program gives on one of `TARGETS`."""
-    if target == "reference":
-        return flat(run(source, entry, given))
-    return flat(rg.compile(source, entry, target=target)(*given))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -367,119 +291,6 @@ func.func @f(%x: !x) -> !y {
   return %z : !y
 }
 """
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_indices_in_branches_and_loops_of_bodies(target: str) -> None:
-    w, offsets = np.array([1, 2, 3], np.float32), np.array([0, 2, 2, 4])
-    assert called(GUARDED, "f", [(np.array([0, 1, 2, -1]), offsets), w], target)[0].tolist() == [1, 2, 3, 0]
-    assert called(IN_A_LOOP_OF_A_BODY, "f", [np.array([3, 0, 2]), w], target)[0].tolist() == [6, 0, 3]
-    assert called(CONSTANTS, "f", [np.array([2, 0])], target)[0].tolist() == [9, 5]
-    with pytest.raises(rg.RangeError, match=r"tensor\.extract: level 0: expected index in \[0, 3\), got 3"):
-        called(CONSTANTS, "f", [np.array([2, 3])], target)
-    for source, x, text in [
-        (GUARDED, (np.array([0, 1, 2**40, -1]), offsets), rf"index in \[0, 3\), got {2**40}"),
-        (IN_A_LOOP_OF_A_BODY, np.array([1, 5, 2]), r"index in \[0, 3\), got [34]"),
-    ]:
-        with pytest.raises(rg.RangeError, match=rf"tensor\.extract: level 0: expected {text}"):
-            called(source, "f", [x, w], target)
-
-
-STEPS = """
-func.func @f(%x: tensor<?xindex>, %n: index, %s: i32) -> (tensor<?xindex>, tensor<2x?xf32>, i32) {
-  %c0 = arith.constant 0 : index
-  %c9 = arith.constant 9 : index
-  %i0 = arith.constant 0 : i32
-  %i5 = arith.constant 5 : i32
-  %one = arith.constant 1.0 : f32
-  %r = linalg.map ins(%x : tensor<?xindex>) outs(%x : tensor<?xindex>) (%a: index, %o: index) {
-    %sum = scf.for %i = %c0 to %c9 step %a iter_args(%t = %c0) -> index {
-      %next = arith.addi %t, %i : index
-      scf.yield %next : index
-    }
-    linalg.yield %sum : index
-  }
-  %e = tensor.splat %one[%n] : tensor<2x?xf32>
-  %k = scf.for %i = %i0 to %i5 step %s iter_args(%t = %i0) -> (i32) : i32 {
-    %next = arith.addi %t, %i : i32
-    scf.yield %next : i32
-  }
-  return %r, %e, %k : tensor<?xindex>, tensor<2x?xf32>, i32
-}
-"""
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_steps_and_extents(target: str) -> None:
-    sums, ones = called(STEPS, "f", [np.array([4, 9, 1]), 3, 2], target)
-    assert (sums.tolist(), ones.shape) == ([12, 0, 36], (2, 3))
-    for x, n, s, text in [
-        ([4, -1, 1], 3, 2, "scf.for: level 0: expected at least 1, got -1"),
-        ([4, 9, 1], -3, 2, "tensor.splat: level 1: expected at least 0, got -3"),
-        ([4, 9, 1], 3, 0, "scf.for: level 0: expected at least 1, got 0"),
-    ]:
-        with pytest.raises(rg.RuntimeCheckError, match=re.escape(text)):
-            called(STEPS, "f", [np.array(x), n, s], target)
-
-
-ASSERTED_INSIDE = """
-func.func @f(%x: tensor<?xi64>) -> tensor<?xi64> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c4 = arith.constant 4 : index
-  %r = linalg.map ins(%x : tensor<?xi64>) outs(%x : tensor<?xi64>) (%a: i64, %o: i64) {
-    %i = arith.index_cast %a : i64 to index
-    %y = scf.for %k = %c0 to %i step %c1 iter_args(%s = %a) -> i64 {
-      %p = arith.cmpi slt, %k, %c4 : index
-      cf.assert %p, "too far"
-      %g = arith.addi %s, %a : i64
-      scf.yield %g : i64
-    }
-    linalg.yield %y : i64
-  }
-  return %r : tensor<?xi64>
-}
-"""
-GENERATED = """
-func.func @f(%t: tensor<?xi64>, %n: index) -> tensor<?xi64> {
-  %g = tensor.generate %n {
-  ^bb0(%k: index):
-    %w = tensor.extract %t[%k] : tensor<?xi64>
-    tensor.yield %w : i64
-  } : tensor<?xi64>
-  return %g : tensor<?xi64>
-}
-"""
-A_DIM = """
-func.func @f(%x: tensor<?xi64>, %t: tensor<?x?xi64>) -> tensor<?xi64> {
-  %0 = linalg.map ins(%x : tensor<?xi64>) outs(%x : tensor<?xi64>) (%a: i64, %o: i64) {
-    %i = arith.index_cast %a : i64 to index
-    %d = tensor.dim %t, %i : tensor<?x?xi64>
-    %y = arith.index_cast %d : index to i64
-    linalg.yield %y : i64
-  }
-  return %0 : tensor<?xi64>
-}
-"""
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_checks_inside_of_bodies(target: str) -> None:
-    numbers = np.array([5, 6, 7, 8])
-    for source, given, wanted, wrong, text in [
-        (ASSERTED_INSIDE, [np.array([1, 2, 4])], [2, 6, 20], [np.array([1, 5])], "cf.assert: too far: expected true"),
-        (GENERATED, [numbers, 3], [5, 6, 7], [numbers, 5], "tensor.extract: level 0: expected index in [0, 4), got 4"),
-        (
-            A_DIM,
-            [np.array([0, 1]), np.zeros((4, 5), np.int64)],
-            [4, 5],
-            [np.array([0, 2**40]), np.zeros((4, 5), np.int64)],
-            f"tensor.dim: level 0: expected index in [0, 2), got {2**40}",
-        ),
-    ]:
-        assert called(source, "f", given, target)[0].tolist() == wanted
-        with pytest.raises(rg.RuntimeCheckError, match=re.escape(text)):
-            called(source, "f", wrong, target)
 
 
 CUBES = """
