@@ -13,13 +13,14 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import definer
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.contract import fragments, splitting
 from ragged_dialect.lowering.gpu.contract.attention import schedule as attention
 from ragged_dialect.lowering.gpu.contract.attention.kernel import matched as call_of
-from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction, matched, roles_of
+from ragged_dialect.lowering.gpu.contract.match import Contraction, matched, roles_of
 from ragged_dialect.lowering.gpu.contract.operands import Range, Staged
 from ragged_dialect.lowering.gpu.contract.results import Results
 from ragged_dialect.lowering.gpu.contract.shape import STEP, Shape, element_of, is_long
@@ -32,7 +33,6 @@ from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 from ragged_dialect.lowering.gpu.segmented.component_code import BodyCode, captured
-from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.passes.base import PassFailure
 
 LEVEL = 32
@@ -92,7 +92,10 @@ class _ContractKernel:
             product, (count,) = GenericOp(found.product), counts_of(found.forall)
             columns = product.extent(self.roles.n) if found.columns is None else found.columns
             chunks, each = build.ceildiv(columns, self.columns), self._each(product)
-            tiles = at_most(self._all_rows(product), count, self.rows) if each is None else build.mul(each, count)
+            if each is None:
+                tiles = at_most(extent(definer(product.outs[0]).operands[0], 0), count, self.rows)
+            else:
+                tiles = build.mul(each, count)
             grid = build.mul(tiles, chunks)
         with ir.InsertionPoint(kernel.end):
             used = captured(found, [found.product, *found.following], [*rows, *start])
@@ -110,12 +113,6 @@ class _ContractKernel:
             return None
         rows = product.extent(self.roles.m) if self.found.rows is None else self.found.rows
         return build.ceildiv(rows, self.rows)
-
-    @staticmethod
-    def _all_rows(product: GenericOp) -> Mixed:
-        """Those of all components."""
-        (stored,) = host_rows(product.op, {RESULT: 0})
-        return extent(*stored)
 
     def _find(self, code: BodyCode, tile: ir.Value, column: Mixed, count: Mixed, each: Mixed | None) -> None:
         """Do the tile of a block, of whichever component it is."""

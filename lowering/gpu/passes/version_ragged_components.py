@@ -20,7 +20,6 @@ from ragged_dialect.lowering.gpu.passes.fission_ragged_foralls import fission
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.lowering.gpu.schedules import pick
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode
-from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents
 from ragged_dialect.lowering.gpu.segmented.match_reductions import ReducedComponents
 from ragged_dialect.lowering.gpu.segmented.reduction_kernels import fits, matched
@@ -91,7 +90,7 @@ class _Sizes:
     def of(found: ReducedComponents | MappedComponents, long: int) -> _Sizes:
         """The sizes of components, at the insertion point."""
         (count,) = counts_of(found.forall)
-        operands = [(x, dim) for work in found.work for x, dim in host_rows(work.op, work.rows)]
+        operands = [(x, dim) for work in found.work for x, dim in work.host_rows()]
         rows = reduce(build.minimum, [extent(x, dim) for x, dim in operands])
         width = reduce(build.maximum, [_row_bytes(x, dim) for x, dim in operands])
         return _Sizes(count, rows, build.maximum(width, 1), long)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer, defining_op, made_by
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer, offsets_of, region, root, starts_and_sizes
+from ragged_dialect.lowering.buffers import VIEWS, extent, is_buffer, offsets_of, region, root, starts_and_sizes
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
 _ADDRESSING = VIEWS | {"memref.load", "memref.dim"}
@@ -59,6 +61,27 @@ class Components(Iterations):
     def length(self) -> ir.Value:
         """The number of its rows."""
         return self.difference.results[0]
+
+
+@dataclass(frozen=True)
+class RowWork:
+    """A `linalg.generic` on the rows of components. `loop` is the one over rows; `rows` has, for every operand
+    that is a slice of a component's rows, the dim along which they lie; `extents` are those of the parallel
+    loops besides, ints or values from outside of the forall."""
+
+    op: ir.Operation
+    loop: int
+    rows: dict[int, int]
+    extents: dict[int, Mixed]
+
+    def host_rows(self) -> list[tuple[ir.Value, int]]:
+        """The buffers outside of the forall that have the rows, each with their dim."""
+        operands = list(self.op.operands)
+        return [(definer(operands[k]).operands[0], dim) for k, dim in self.rows.items()]
+
+    def stored(self) -> Mixed:
+        """How many rows all of these buffers have, at the insertion point."""
+        return reduce(build.minimum, [extent(x, dim) for x, dim in self.host_rows()])
 
 
 class RowMatcher:
@@ -149,9 +172,3 @@ def is_plain(op: ir.Operation, written: set[ir.Value]) -> bool:
     if op.name == "memref.load":
         return root(op.operands[0]) not in written
     return op.name == "linalg.generic" or op.name in _ADDRESSING or op.name.startswith("arith.")
-
-
-def host_rows(op: ir.Operation, rows: dict[int, int]) -> list[tuple[ir.Value, int]]:
-    """The buffers outside of the forall in which an op has rows, each with the dim of the rows."""
-    operands = list(op.operands)
-    return [(definer(operands[k]).operands[0], dim) for k, dim in rows.items()]

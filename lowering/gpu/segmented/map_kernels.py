@@ -7,7 +7,7 @@ between these, so that long, short and empty components cost what their rows cos
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import partial, reduce
+from functools import partial
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
@@ -16,7 +16,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import extent, is_buffer
+from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
@@ -24,9 +24,9 @@ from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded, with_index
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, captured
-from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
+from ragged_dialect.lowering.gpu.segmented.component_rows import RowWork
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
-from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents, RowMap
+from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents
 from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
 from ragged_dialect.lowering.search import ended
 
@@ -41,7 +41,7 @@ def schedule(
     """Replace a forall on the host by a kernel and its launch for every map in it."""
     forall = found.forall
     with forall.location:
-        for number, row_map in enumerate(found.maps):
+        for number, row_map in enumerate(found.work):
             suffix = f"_{number}" if number else ""
             kernel = Kernel(name + suffix, threads, module, guards)
             kernel.open()
@@ -61,7 +61,7 @@ def _resident(op: ir.Operation) -> int:
 class _MapKernel:
     """The kernel of one map."""
 
-    def __init__(self, found: MappedComponents, row_map: RowMap, kernel: Kernel, unroll: int) -> None:
+    def __init__(self, found: MappedComponents, row_map: RowWork, kernel: Kernel, unroll: int) -> None:
         self.row_map = row_map
         self.forall = found.forall
         self.kernel = kernel
@@ -81,7 +81,7 @@ class _MapKernel:
     def lower(self) -> None:
         """Emit kernel and launch before the forall."""
         with ir.InsertionPoint(self.forall):
-            stored = reduce(build.minimum, [extent(x, dim) for x, dim in host_rows(self.row_map.op, self.row_map.rows)])
+            stored = self.row_map.stored()
             chunks = self.lanes.chunks(self.row_map.extents)
             step = self.lanes.groups * self.unroll
             asked = Mapping.of(self.forall).tile

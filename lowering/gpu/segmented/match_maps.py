@@ -5,33 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.buffers import is_buffer, root
-from ragged_dialect.lowering.gpu.segmented.component_rows import Components, RowMatcher, is_free, plain_generics
-
-
-@dataclass(frozen=True)
-class RowMap:
-    """A `linalg.generic` without reductions. `loop` is the one over rows; `rows` has, for every operand
-    that is a slice of a component's rows, the dim along which they lie; `extents` are those of the other
-    loops, ints or values from outside of the forall."""
-
-    op: ir.Operation
-    loop: int
-    rows: dict[int, int]
-    extents: dict[int, Mixed]
+from ragged_dialect.lowering.gpu.segmented.component_rows import (
+    Components,
+    RowMatcher,
+    RowWork,
+    is_free,
+    plain_generics,
+)
 
 
 @dataclass(frozen=True)
 class MappedComponents(Components):
     """Components whose rows a forall maps, by ops that do not depend on each other."""
 
-    maps: tuple[RowMap, ...]
-
-    @property
-    def work(self) -> tuple[RowMap, ...]:
-        """What is done with rows."""
-        return self.maps
+    work: tuple[RowWork, ...]
 
 
 def match_maps(forall: ir.Operation) -> MappedComponents | None:
@@ -53,7 +41,7 @@ def match_maps(forall: ir.Operation) -> MappedComponents | None:
     return None if difference is None else MappedComponents(forall, difference, found)
 
 
-def _map_of(matcher: RowMatcher, written: set[ir.Value]) -> RowMap | None:
+def _map_of(matcher: RowMatcher, written: set[ir.Value]) -> RowWork | None:
     generic = matcher.generic
     if generic.reductions or not all(is_free(op, written) for op in generic.payload):
         return None
@@ -67,5 +55,5 @@ def _map_of(matcher: RowMatcher, written: set[ir.Value]) -> RowMap | None:
         if found:
             sizes = {d: matcher.extent(d) for d in range(generic.rank) if d != loop}
             known = {d: size for d, size in sizes.items() if size is not None}
-            return RowMap(generic.op, loop, found, known) if len(known) == len(sizes) else None
+            return RowWork(generic.op, loop, found, known) if len(known) == len(sizes) else None
     return None

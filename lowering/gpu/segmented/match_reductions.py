@@ -22,12 +22,7 @@ from ragged_dialect.lowering.gpu.segmented.row_reduction import Follower, Reduct
 class ReducedComponents(Components):
     """Components whose rows a forall reduces."""
 
-    reductions: tuple[RowReduction, ...]
-
-    @property
-    def work(self) -> tuple[RowReduction, ...]:
-        """What is done with rows."""
-        return self.reductions
+    work: tuple[RowReduction, ...]
 
 
 def match_components(forall: ir.Operation) -> ReducedComponents | None:

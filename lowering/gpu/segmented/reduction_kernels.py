@@ -18,7 +18,7 @@ from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size, loop_of
 from ragged_dialect.lowering.attributes import BLOCK_SIZES, Mapping
-from ragged_dialect.lowering.buffers import extent, range_view
+from ragged_dialect.lowering.buffers import range_view
 from ragged_dialect.lowering.exact_sums import SHORT
 from ragged_dialect.lowering.forall_bounds import counts_of, inside_forall
 from ragged_dialect.lowering.gpu.kernel import builder
@@ -30,7 +30,6 @@ from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.segmented import map_kernels
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, PlacedReduction, captured
-from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
 from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents, match_maps
 from ragged_dialect.lowering.gpu.segmented.match_reductions import ReducedComponents, match_components
@@ -77,7 +76,7 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
         map_kernels.schedule(found, module, name, guards, threads, unroll)
         return
     with forall.location:
-        for number, reduction in enumerate(found.reductions):
+        for number, reduction in enumerate(found.work):
             suffix = f"_{number}" if number else ""
             _Balanced(found, reduction, threads).lower(module, name + suffix, guards, unroll)
     forall.erase()
@@ -144,7 +143,7 @@ class _Balanced:
 
     def _plan(self, lanes: Lanes, most: int) -> _Plan:
         (count,) = counts_of(self.forall)
-        rows = reduce(build.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction.op, self.reduction.rows)])
+        rows = self.reduction.stored()
         items = build.add(rows, build.maximum(count, 0))
         size = self._asked(lanes, most)
         if size is None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.buffers import is_buffer, root
 from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
-from ragged_dialect.lowering.gpu.segmented.component_rows import RowMatcher, is_free, is_row_of_component
+from ragged_dialect.lowering.gpu.segmented.component_rows import RowMatcher, RowWork, is_free, is_row_of_component
 
 
 @dataclass(frozen=True)
@@ -22,18 +21,10 @@ class Follower:
 
 
 @dataclass(frozen=True)
-class RowReduction:
-    """A `linalg.generic` that reduces the rows of a component into row `component` of its outs.
+class RowReduction(RowWork):
+    """One that reduces the rows of a component into row `component` of its outs. `inits` are scalars that take the
+    place of an out's element. `followers` come after it for every component."""
 
-    `loop` is the one over rows. `rows` has, for every operand with rows, the dim of its view along
-    which they lie. `extents` are those of the parallel loops, ints or values from outside of the
-    forall. `inits` are scalars that take the place of an out's element. `followers` come after it for
-    every component."""
-
-    op: ir.Operation
-    loop: int
-    rows: dict[int, int]
-    extents: dict[int, Mixed]
     inits: dict[int, ir.Value]
     followers: tuple[Follower, ...] = ()
 
