@@ -165,6 +165,11 @@ def divide(a: Mixed, b: Mixed) -> Mixed:
     return a if isinstance(b, int) and b == 1 else arith.divui(value(a), value(b))
 
 
+def remainder(a: ir.Value, b: Mixed) -> Mixed:
+    """What a division of unsigned indices leaves; b above 0."""
+    return 0 if isinstance(b, int) and b == 1 else arith.remui(a, value(b))
+
+
 def to_index(x: ir.Value) -> ir.Value:
     """An integer of any width as index."""
     return x if isinstance(x.type, ir.IndexType) else arith.index_cast(index_type(), x)

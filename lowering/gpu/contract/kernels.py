@@ -67,10 +67,6 @@ def _added(sums: list[ir.Value], others: list[ir.Value]) -> list[ir.Value]:
     return [arith.addf(a, b) for a, b in zip(sums, others, strict=True)]
 
 
-def _rest(x: ir.Value, by: Mixed) -> Mixed:
-    return 0 if by == 1 else arith.remui(x, build.value(by))
-
-
 class _ContractKernel:
     """The kernel of one product."""
 
@@ -103,7 +99,7 @@ class _ContractKernel:
             chunks, count = map(kernel.number, (chunks, count))
             each = None if each is None else kernel.number(each)
             block = builder.hardware_id("gpu.block_id")
-            tile, column = build.divide(block, chunks), build.mul(_rest(block, chunks), self.columns)
+            tile, column = build.divide(block, chunks), build.mul(build.remainder(block, chunks), self.columns)
             self._find(code, build.value(tile), column, count, each)
         kernel.close(grid, found.forall)
 
@@ -117,7 +113,7 @@ class _ContractKernel:
     def _find(self, code: BodyCode, tile: ir.Value, column: Mixed, count: Mixed, each: Mixed | None) -> None:
         """Do the tile of a block, of whichever component it is."""
         if each is not None:
-            component, number = (0, tile) if count == 1 else (build.divide(tile, each), _rest(tile, each))
+            component, number = (0, tile) if count == 1 else (build.divide(tile, each), build.remainder(tile, each))
             self._tile(code, build.value(component), build.mul(number, self.rows), column)
             return
         assert self.found.difference is not None

@@ -93,8 +93,16 @@ class Lanes:
         total = build.product(self._steps(d, n) for d, n in extents.items())
         return build.maximum(build.ceildiv(total, self.lanes), 1)
 
-    def position(self, lane: ir.Value, chunk: int) -> tuple[Point, list[ir.Value]]:
-        """The features of a lane, as a point whose row is 0, and conditions for having any."""
+    def place(self, thread: ir.Value, chunk: Mixed) -> tuple[ir.Value, Point, list[ir.Value]]:
+        """The group of a thread, its features as a point whose row is 0, and conditions for having any."""
+        lanes = build.value(self.lanes)
+        group = arith.divui(thread, lanes)
+        point, conditions = self._features(arith.remui(thread, lanes), chunk)
+        if self.lanes * self.groups < self.threads:
+            conditions.append(build.below(group, self.groups))
+        return group, point, conditions
+
+    def _features(self, lane: ir.Value, chunk: Mixed) -> tuple[Point, list[ir.Value]]:
         point: Point = [0] * (len(self.order) + 1)
         if not self.order:
             return point, []

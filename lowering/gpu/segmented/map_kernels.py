@@ -98,12 +98,8 @@ class _MapKernel:
     def _tile(self, count: Mixed, size: Mixed, chunks: Mixed) -> None:
         """`size` rows per tile, `chunks` blocks for the features of a tile."""
         thread, block = builder.hardware_id("gpu.thread_id"), builder.hardware_id("gpu.block_id")
-        tile, chunk = build.divide(block, chunks), 0 if chunks == 1 else arith.remui(block, build.value(chunks))
-        lanes = build.value(self.lanes.lanes)
-        group = arith.divui(thread, lanes)
-        point, conditions = self.lanes.position(arith.remui(thread, lanes), chunk)
-        if self.lanes.lanes * self.lanes.groups < self.kernel.threads:
-            conditions.append(build.below(group, self.lanes.groups))
+        tile, chunk = build.divide(block, chunks), build.remainder(block, chunks)
+        group, point, conditions = self.lanes.place(thread, chunk)
         components = build.value(count)
         first = build.add(self.code.low(build.value(0)), build.mul(tile, size))
         last = build.sub(build.minimum(build.add(first, size), self.code.low(components)), 1)

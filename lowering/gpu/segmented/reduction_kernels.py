@@ -176,15 +176,11 @@ class _Balanced:
     ) -> None:
         carries = [kernel.value(x, self.forall) for x in plan.carries]
         starts = kernel.value(plan.starts, self.forall)
-        numbers = (plan.count, plan.items, plan.size, plan.chunks)
-        count, total, size, chunks = (build.value(kernel.number(x)) for x in numbers)
+        count, total, size = (build.value(kernel.number(x)) for x in (plan.count, plan.items, plan.size))
+        chunks = kernel.number(plan.chunks)
         thread, block = builder.hardware_id("gpu.thread_id"), builder.hardware_id("gpu.block_id")
-        one = isinstance(plan.chunks, int) and plan.chunks == 1
-        tile, chunk = (block, 0) if one else (arith.divui(block, chunks), arith.remui(block, chunks))
-        group = arith.divui(thread, build.value(lanes.lanes))
-        point, conditions = lanes.position(arith.remui(thread, build.value(lanes.lanes)), chunk)
-        if lanes.lanes * lanes.groups < self.threads:
-            conditions.append(build.below(group, lanes.groups))
+        tile, chunk = build.divide(block, chunks), build.remainder(block, chunks)
+        group, point, conditions = lanes.place(thread, chunk)
         first = arith.muli(tile, arith.muli(size, build.value(lanes.groups)))
         walk = RowWalk(code, self.reduction, lanes, point, storage, self._batch(lanes, unroll))
         exchange = Exchange(kernel, thread, Barriers(self.threads))

@@ -70,15 +70,8 @@ class RowWalk:
         """Accumulators of the rows of both."""
         return [c.apply(x, y) for c, x, y in zip(self.owners(self.original), a, b, strict=True)]
 
-    def finish(self, component: ir.Value, accumulators: State) -> None:
-        """Store what a component's rows gave, with what its outs start from."""
-        self._store(component, accumulators, True)
-
-    def amend(self, component: ir.Value, accumulators: State) -> None:
-        """Add to what is stored for a component."""
-        self._store(component, accumulators, False)
-
-    def _store(self, component: ir.Value, accumulators: State, first: bool) -> None:
+    def store(self, component: ir.Value, accumulators: State, first: bool = True) -> None:
+        """Store what a component's rows gave with what its outs start from, or add it to what is stored."""
         width = self.lanes.width
         with self._placed(component) as placed:
             payload = self._payload(placed)
@@ -122,7 +115,7 @@ class RowWalk:
         _, component, _, *accumulators = flow.repeat(state, more, lambda s: self._advance(piece, s, neutral))
 
         def end(c: ir.Value, carried: State) -> State:
-            self.finish(c, carried)
+            self.store(c, carried)
             return neutral
 
         return flow.strided(component, 1, piece.last_component, accumulators, end)
@@ -226,7 +219,7 @@ class RowWalk:
 
         def end(state: State) -> State:
             component, _, *accumulators = state
-            self.finish(component, accumulators)
+            self.store(component, accumulators)
             following = arith.addi(component, build.value(1))
             return [following, self.code.high(following), *neutral]
 

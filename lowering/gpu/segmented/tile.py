@@ -101,7 +101,7 @@ class Tile:
 
         sums = sums_of(self.walk.owners(self.walk.original))
         collected = loop_with_sums(self.place.group_of(start), 1, self.place.group, self.walk.neutral(), sums, step)
-        self.walk.amend(component, collected)
+        self.walk.store(component, collected, first=False)
 
     def _leave_open(self, open_: State, high: ir.Value, carries: list[ir.Value]) -> None:
         """Store what the groups since the last component's start have: all of it for the component
