@@ -10,6 +10,7 @@ from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, flow, shapes
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import is_number, terminator
+from ragged_dialect.ir.walk import append
 from ragged_dialect.lowering.asserts import Statement, description, record_of, require_around, settle, statement
 from ragged_dialect.lowering.validity import require_dense
 from ragged_dialect.passes.base import RaggedPass
@@ -252,7 +253,7 @@ def _lower_while(state: _State, op: ir.Operation) -> list[ir.Value]:
         *found, again = list(guard.results)[: STATUS_ENTRIES + 1]
         scf.condition(again, [*found, *list(guard.results)[STATUS_ENTRIES + 1 :]])
     block, _ = _with_carried_status(op.regions[1], made.regions[1], 0)
-    _move(op.regions[1].blocks[0], block)
+    append(block, op.regions[1].blocks[0].operations)
     _lower_block(state, block, _zeros(block))
     return [*made.results[:STATUS_ENTRIES]]
 
@@ -280,18 +281,11 @@ def _run_while_good(state: _State, source: ir.Region, status: list[ir.Value], ot
     hand and `otherwise`."""
     fine = build.equal(status[0], 0)
     guard = scf.IfOp(fine, [*[build.i64()] * STATUS_ENTRIES, *(v.type for v in otherwise)], has_else=True)
-    _move(source.blocks[0], guard.then_block)
+    append(guard.then_block, source.blocks[0].operations)
     with ir.InsertionPoint(guard.else_block):
         scf.yield_([*status, *otherwise])
     _lower_block(state, guard.then_block, _zeros(guard.then_block))
     return guard
-
-
-def _move(source: ir.Block, target: ir.Block) -> None:
-    """Move the ops of a block to the end of another."""
-    for inner in list(source.operations):
-        inner.operation.detach_from_parent()
-        target.append(inner)
 
 
 _LOWERED: dict[str, Callable[[_State, ir.Operation], list[ir.Value]]] = {
@@ -320,9 +314,7 @@ def _guard(block: ir.Block, op: ir.Operation, status: list[ir.Value]) -> ir.Bloc
     with ir.InsertionPoint(op), op.location:
         fine = build.equal(status[0], 0)
         guard = scf.IfOp(fine, [*[build.i64()] * STATUS_ENTRIES, *(v.type for v in given)], has_else=True)
-    for inner in rest[:-1]:
-        inner.operation.detach_from_parent()
-        guard.then_block.append(inner)
+    append(guard.then_block, rest[:-1])
     with ir.InsertionPoint(guard.then_block), end.location:
         scf.yield_(given)
     with ir.InsertionPoint(guard.else_block), end.location:

@@ -13,7 +13,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import definer
-from ragged_dialect.ir.walk import captures, free_symbol, ops_in
+from ragged_dialect.ir.walk import append, captures, free_symbol, ops_in
 from ragged_dialect.iteration import KERNEL, PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
@@ -92,10 +92,9 @@ def _move_body(loop: ir.Operation, made: Any, mapping: dict[ir.Value, ir.Value])
     source = loop.regions[0].blocks[0]
     source.arguments[0].replace_all_uses_with(made.induction_variable)
 
-    for op in list(source.operations):
+    for op in source.operations:
         remap(op, mapping)
-        op.operation.detach_from_parent()
-        made.body.append(op)
+    append(made.body, source.operations)
 
 
 def _mark_noalias(kernel: ir.OpView, passed: list[ir.Value]) -> None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import enclosing
-from ragged_dialect.ir.walk import find_ops, free_symbol, locate
+from ragged_dialect.ir.walk import append, find_ops, free_symbol, locate
 from ragged_dialect.iteration import KERNEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.llvm_text import constants, fields
@@ -103,9 +103,7 @@ class ThreadRaggedKernels(RaggedPass):
         locate(made.operation, op.location)
         for name, kernel in kernels.items():
             locate(table[tasks[name]].operation, kernel.location)
-        for inner in list(made.body.operations):
-            inner.operation.detach_from_parent()
-            body.append(inner)
+        append(body, made.body.operations)
         for call in calls:
             with ir.InsertionPoint(call), call.location:
                 name = call.attributes["callee"].value

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import clone
 from ragged_dialect.ir.clone import Attributes
+from ragged_dialect.ir.walk import append
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import flat_types, is_ragged, shape_of
@@ -68,9 +69,7 @@ def move_block(ctx: Lowering, block: ir.Block, region: ir.Region, process: Proce
     types = expand_types([a.type for a in arguments])
     locations = [a.location for a in arguments for _ in flat_types(a.type)]
     made = region.blocks.append(*types, arg_locs=locations)
-    for op in list(block.operations):
-        op.operation.detach_from_parent()
-        made.append(op)
+    append(made, block.operations)
     body = list(made.operations)
     rebind_arguments(ctx, arguments, made)
     process(made, body)

@@ -74,6 +74,12 @@ def makers(values: Iterable[ir.Value], ops: Sequence[ir.Operation]) -> list[ir.O
     return found[::-1]
 
 
+def append(block: ir.Block, ops: Iterable[Op]) -> None:
+    """Move ops to the end of a block."""
+    for op in list(ops):
+        block.append(op.operation.detach_from_parent())
+
+
 def free_symbol(module: ir.Operation, wanted: str) -> str:
     """The wanted name, or one made of it, that no symbol of a module has."""
     taken = ir.SymbolTable(module)

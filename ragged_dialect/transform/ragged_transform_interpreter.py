@@ -14,6 +14,7 @@ from ragged_dialect.asm.files import read_file, reason
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.functions import name_of
+from ragged_dialect.ir.walk import append
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.transform.actions import report
 from ragged_dialect.transform.dialect import check_scopes
@@ -118,10 +119,8 @@ def _taken_out(op: ir.Operation) -> ir.Module:
     """A module of the sequences of a module, which it loses."""
     script = ir.Module.create(op.location)
     script.operation.attributes[_LIBRARY] = ir.UnitAttr.get()
-    for found in list(op.regions[0].blocks[0].operations):
-        if found.operation.name == "transform.named_sequence":
-            found.operation.detach_from_parent()
-            script.body.append(found)
+    found = op.regions[0].blocks[0].operations
+    append(script.body, [inner for inner in found if inner.operation.name == "transform.named_sequence"])
     if _LIBRARY in op.attributes:
         del op.attributes[_LIBRARY]
     return script

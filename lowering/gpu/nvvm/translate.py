@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.errors import CompileError
+from ragged_dialect.ir.walk import append
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.gpu.kernel.kernel import NARROW
 from ragged_dialect.lowering.gpu.nvvm.device_modules import gpu_modules
@@ -109,9 +110,7 @@ def _merge(target: ir.Module, source: ir.Module) -> None:
     kernels share has, one stays behind."""
     body = _body(target)
     taken = {_name(op.operation) for op in body.operations}
-    for op in list(_body(source).operations):
-        if _name(op.operation) not in taken:
-            body.append(op.operation.detach_from_parent())
+    append(body, [op for op in _body(source).operations if _name(op.operation) not in taken])
 
 
 def _translated(lowered: ir.Module) -> str:
