@@ -10,12 +10,12 @@ import numpy as np
 from ragged_dialect import locks
 from ragged_dialect.checks import Check
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError, RaggedError
+from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError
 from ragged_dialect.ranks.calls import exchange_rows
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Launch
-from ragged_dialect.runtime.program import Device, Run
+from ragged_dialect.runtime.program import Device, Run, checked
 from ragged_dialect.runtime.signature import Argument, Part
 from ragged_dialect.runtime.status import new_status, raise_failed
 
@@ -49,21 +49,12 @@ class EmulatedDevice(Device):
     def call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
         """Run. RuntimeCheckError when a check failed. One call at a time: there is one emulator."""
         with self._lock:
-            return self._call(run, flat)
-
-    def _call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
-        if not self._checks:
-            return run(*flat)
-        self._status = new_status()
-        try:
-            results = run(*flat, self._status)
-        except RaggedError:
-            raise
-        except Exception:  # whatever the host cannot do may be what a failed check warns of
+            if not self._checks:
+                return run(*flat)
+            self._status = new_status()
+            results = checked(run, flat, self._status, self._raise_failed)
             self._raise_failed()
-            raise
-        self._raise_failed()
-        return results
+            return results
 
     def _raise_failed(self) -> None:
         raise_failed(self._checks, self._status.tolist())

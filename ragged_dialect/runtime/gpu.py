@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.errors import DeviceError, RaggedError
+from ragged_dialect.errors import DeviceError
 from ragged_dialect.narrowing import is_array
 from ragged_dialect.runtime.arguments import Converter
 from ragged_dialect.runtime.gpu_arrays import DeviceArrays
@@ -17,7 +17,7 @@ from ragged_dialect.runtime.gpu_driver import device_errors, explained, load_mod
 from ragged_dialect.runtime.gpu_status import CheckedStreams, StreamKey, is_capturing, raise_arrived
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Launch
-from ragged_dialect.runtime.program import Device, Run
+from ragged_dialect.runtime.program import Device, Run, checked
 from ragged_dialect.runtime.signature import Argument, Part
 
 _MOST_BLOCKS = (2**31 - 1, 2**16 - 1, 2**16 - 1)
@@ -71,13 +71,7 @@ class CupyDevice(Device):
         if self._streams is None:
             return run(*flat)
         status = self._streams.status(key, stream)
-        try:
-            results = run(*flat, status.buffer)
-        except RaggedError:
-            raise
-        except Exception:  # whatever the host cannot do may be what a failed check warns of
-            status.raise_now()
-            raise
+        results = checked(run, flat, status.buffer, status.raise_now)
         self._streams.end(key, stream, status)
         return results
 
@@ -161,10 +155,7 @@ class HostedDevice(CupyDevice):
     def call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
         """Run. RuntimeCheckError when a check failed. One call at a time: the stand-in has one host."""
         with self._lock:
-            return self._call(run, flat)
-
-    def _call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
-        return tuple(value.get() if hasattr(value, "get") else value for value in super().call(run, flat))
+            return tuple(value.get() if hasattr(value, "get") else value for value in super().call(run, flat))
 
     def memory(self, buffer: Argument) -> object:
         """Results are copies."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from ragged_dialect.errors import DeviceError
+from ragged_dialect.errors import DeviceError, RaggedError
 from ragged_dialect.runtime.arguments import Converter, Flattener, by_position
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Late, Launch, launch_of
@@ -73,6 +73,19 @@ class Device(ABC):
     def constants(self) -> Iterable[Array]:
         """The buffers of all constants."""
         return self._constants.values()
+
+
+def checked(
+    run: Run, flat: Sequence[Argument], status: Argument, raise_failed: Callable[[], None]
+) -> tuple[Argument, ...]:
+    """Run with a status. Whatever the host cannot do may be what a failed check warns of: that is raised instead."""
+    try:
+        return run(*flat, status)
+    except RaggedError:
+        raise
+    except Exception:
+        raise_failed()
+        raise
 
 
 class DeviceFunction(Recompiled):

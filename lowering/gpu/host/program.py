@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 
 import numpy as np
 
@@ -78,12 +79,7 @@ def _entry(w: HostWriter, function: ir.Operation, checked: bool) -> None:
         for argument, name in zip(arguments, names, strict=True):
             if not is_buffer(argument.type) and kind(argument.type) in FLOATS:
                 w.line(f"{name} = {dtype(argument.type)}({name})")
-        w.block(block, _return_plain)
-
-
-def _return_plain(w: HostWriter, terminator: ir.Operation) -> None:
-    values = [_leaving(w, v) for v in terminator.operands]
-    w.line(f"return ({', '.join(values)}{',' * (len(values) == 1)})")
+        w.block(block, partial(_return, written=_leaving))
 
 
 def _leaving(w: HostWriter, value: ir.Value) -> str:
@@ -105,8 +101,10 @@ def _function(w: HostWriter, function: ir.Operation, name: str) -> None:
     w.line("")
 
 
-def _return(w: HostWriter, terminator: ir.Operation) -> None:
-    values = w.names(terminator.operands)
+def _return(
+    w: HostWriter, terminator: ir.Operation, written: Callable[[HostWriter, ir.Value], str] = HostWriter.name
+) -> None:
+    values = [written(w, value) for value in terminator.operands]
     w.line(f"return ({', '.join(values)}{',' * (len(values) == 1)})")
 
 
