@@ -44,11 +44,6 @@ class _Type:
         """What is added to leave an integer in the low bits."""
         return 1.5 * 2**self.mantissa
 
-    @property
-    def ln2(self) -> tuple[float, float]:
-        """The high part of ln 2, and the rest."""
-        return two_parts(LN2, self.split)
-
 
 _SINGLE = _Type(23, 127, -104.0, 89.0, -150.5, 15, EXP, EXP2, SINH)
 _DOUBLE = _Type(
@@ -72,7 +67,7 @@ def type_of(x: Number) -> _Type:
 def _reduce(x: Number, bias: int) -> tuple[Number, Number]:
     """(t, r): `x = n ln 2 + r` with `|r| <= ln(2) / 2`, and `n + bias` in the low bits of t."""
     own = type_of(x)
-    high, low = own.ln2
+    high, low = two_parts(LN2, own.split)
     t = x * _LOG2_E + (own.round + bias)
     n = t - (own.round + bias)
     return t, x - n * high - n * low

@@ -267,7 +267,8 @@ class RowFold:
                     at, own = build.value(part * lanes), carried[part * len(combiners) : (part + 1) * len(combiners)]
                     mask = first_lanes(arith.subi(left, at), lanes) if masked else None
                     found = _Rows(self, lanes, at, mask, row, rows, part * lanes).run_on(own)
-                    results += [_where(mask, *pair) for pair in zip(found, own, strict=True)]
+                    pairs = zip(found, own, strict=True)
+                    results += found if mask is None else [arith.select(mask, *pair) for pair in pairs]
                 return results
 
             return flow.strided(low, at_once, high, inits, step)
@@ -400,10 +401,6 @@ class _Scalars(Step):
 def _lanes(columns: int) -> int:
     """Lanes for a row."""
     return 1 << (columns - 1).bit_length()
-
-
-def _where(mask: ir.Value | None, new: ir.Value, old: ir.Value) -> ir.Value:
-    return new if mask is None else arith.select(mask, new, old)
 
 
 def _numbers(numbers: list[int]) -> ir.Value:

@@ -191,15 +191,11 @@ def descriptor_array(owner: object, fields: Sequence[int], dtype: np.dtype, writ
     try:
         array = np.ndarray(shape, dtype, memory)
     except ValueError as error:
-        raise _too_big(shape, error) from None
+        # NumPy counts the bytes of an array as if no extent were 0.
+        raise AllocationError(f"expected a result that NumPy can hold, got one of shape {shape} ({error})") from None
     if not writeable:
         array.flags.writeable = False
     return array
-
-
-def _too_big(shape: Sequence[int], error: ValueError) -> AllocationError:
-    """NumPy counts the bytes of an array as if no extent were 0."""
-    return AllocationError(f"expected a result that NumPy can hold, got one of shape {tuple(shape)} ({error})")
 
 
 def _scalar(part: Part, value: Argument) -> Argument:

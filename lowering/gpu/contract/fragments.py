@@ -71,16 +71,6 @@ def global_pointer(buffer: ir.Value, elements: Mixed) -> ir.Value:
     return llvm.addrspacecast(ir.Type.parse("!llvm.ptr<1>"), _inttoptr(start, 0))
 
 
-def load_whole(pointer: ir.Value, kind: ir.Type, size: int) -> ir.Value:
-    """What is at a pointer, which is aligned to its size in bytes."""
-    return llvm.load(kind, pointer, alignment=size)
-
-
-def store_whole(value: ir.Value, pointer: ir.Value, size: int) -> None:
-    """Store to a pointer that is aligned to the size in bytes."""
-    llvm.store(value, pointer, alignment=size)
-
-
 def vector_of(values: Sequence[ir.Value]) -> ir.Value:
     """A vector of some scalars."""
     return vector.from_elements(ir.VectorType.get([len(values)], values[0].type), list(values))

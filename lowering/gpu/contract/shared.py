@@ -7,7 +7,7 @@ from functools import partial
 from math import gcd
 from typing import NamedTuple
 
-from ragged_dialect._mlir import arith, ir, vector
+from ragged_dialect._mlir import arith, ir, llvm, vector
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import byte_size
@@ -89,7 +89,7 @@ class Tile:
         values = self._read(given) if isinstance(given, Chunk) else given
         pairs = [splitting.parts(values[k : k + 2], self.element) for k in range(0, CHUNK, 2)]
         for pointer, words in zip(pointers, zip(*pairs, strict=True), strict=True):
-            fragments.store_whole(fragments.vector_of(words), pointer, DEVICE.access_bytes)
+            llvm.store(fragments.vector_of(words), pointer, alignment=DEVICE.access_bytes)
 
     def _read(self, chunk: Chunk) -> list[ir.Value]:
         def read() -> list[ir.Value]:
@@ -121,7 +121,7 @@ def halves_of(fours: Sequence[Sequence[ir.Value]]) -> list[list[Sequence[ir.Valu
 
 def loaded(pointer: ir.Value, element: ir.Type, count: int) -> list[ir.Value]:
     """Neighbours in memory, which are aligned as a whole."""
-    whole = fragments.load_whole(pointer, ir.VectorType.get([count], element), count * byte_size(element))
+    whole = llvm.load(ir.VectorType.get([count], element), pointer, alignment=count * byte_size(element))
     return [vector.extract(whole, [], [k]) for k in range(count)]
 
 

@@ -112,7 +112,7 @@ class Kernel:
         """The pointer of a host buffer, as a rank-0 memref."""
         key: Inside = ("pointer", buffer)
         if key not in self.inside:
-            if not _is_identity(buffer.type):
+            if isinstance(buffer.type.layout, ir.StridedLayoutAttr):
                 raise PassFailure(self.module, f"expected whole buffers on the host, got {buffer.type}")
             type_ = ir.MemRefType.get([], buffer.type.element_type)
             if isinstance(buffer.type.element_type, ir.IndexType):
@@ -231,10 +231,6 @@ def _pointer_of(buffer: ir.Value) -> ir.Value:
     if not buffer.type.shape:
         return buffer
     return memref.reinterpret_cast(ir.MemRefType.get([], buffer.type.element_type), buffer, [], [], [], [0], [], [])
-
-
-def _is_identity(type_: ir.MemRefType) -> bool:
-    return not isinstance(type_.layout, ir.StridedLayoutAttr)
 
 
 def whole_view(pointer: ir.Value, sizes: list[Mixed], element: ir.Type) -> ir.Value:

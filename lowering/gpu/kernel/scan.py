@@ -72,7 +72,7 @@ def emit_scan(scan: RunningSum, thread: ir.Value, exchange: Exchange) -> ir.Valu
     def body(base: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
         first = build.add(base, build.mul(thread, DEVICE.thread_items))
         places = [build.value(build.add(first, k)) for k in range(DEVICE.thread_items)]
-        sums = _prefixes([_guarded(scan, i, high, init.type) for i in places])
+        sums = list(accumulate((_guarded(scan, i, high, init.type) for i in places), arith.addi))
         before, whole = _across(sums[-1], thread, totals, exchange)
         start = arith.addi(carried[0], before)
         for i, part in zip(places, sums, strict=True):
@@ -89,10 +89,6 @@ def emit_scan(scan: RunningSum, thread: ir.Value, exchange: Exchange) -> ir.Valu
 def _guarded(scan: RunningSum, i: ir.Value, high: ir.Value, type_: ir.Type) -> ir.Value:
     """The element at i, 0 past the end."""
     return flow.choose(build.below(i, high), lambda: [scan.elements(i)], lambda: [build.constant(type_, 0)], [type_])[0]
-
-
-def _prefixes(elements: list[ir.Value]) -> list[ir.Value]:
-    return list(accumulate(elements, arith.addi))
 
 
 def _across(own: ir.Value, thread: ir.Value, totals: ir.Value, exchange: Exchange) -> tuple[ir.Value, ir.Value]:

@@ -104,8 +104,4 @@ def _along(
     if used & (used - 1):
         return max(1, limit if extent is None else min(limit, extent))  # no shuffles after odd lanes: use all
     limit = 1 << (limit.bit_length() - 1)
-    return limit if extent is None else min(limit, _power_of_two(extent))
-
-
-def _power_of_two(n: int) -> int:
-    return 1 << max(0, (n - 1).bit_length())
+    return limit if extent is None else min(limit, 1 << (extent - 1).bit_length())

@@ -62,18 +62,13 @@ def with_followers(
     its earlier followers, and store what nobody else does."""
     found = list(reductions)
     for op in ops:
-        reads = _read(GenericOp(op), written)
+        reads = {root(x) for x in GenericOp(op).inputs if is_buffer(x)} & written
         number = next((n for n, r in enumerate(found) if reads and reads <= _outs(r)), None)
         follower = None if number is None else _follower(GenericOp(op), found[number], written, body)
         if number is None or follower is None:
             return None
         found[number] = replace(found[number], followers=(*found[number].followers, follower))
     return found
-
-
-def _read(generic: GenericOp, written: set[ir.Value]) -> set[ir.Value]:
-    """The written buffers among the inputs of an op."""
-    return {root(x) for x in generic.inputs if is_buffer(x)} & written
 
 
 def _outs(reduction: RowReduction) -> set[ir.Value]:

@@ -12,8 +12,6 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode
-from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
-from ragged_dialect.lowering.search import ended
 
 
 class MergedItems:
@@ -37,11 +35,3 @@ class MergedItems:
         """The first row from an item on, given how many components end before it."""
         row: ir.Value = arith.addi(self.base, arith.subi(item, component))
         return build.minimum(row, self.rows_end)
-
-    def ended(self, items: list[ir.Value], low: ir.Value, high: ir.Value) -> list[ir.Value]:
-        """How many components end before each item, known to be from `low` to `high`."""
-        return ended(self.end, items, low, high)
-
-    def ended_by_warp(self, items: list[ir.Value], lane: ir.Value) -> list[ir.Value]:
-        """How many components end before each item, for items that are the same in a whole warp."""
-        return ended_by_warp(self.end, self.count, items, lane)

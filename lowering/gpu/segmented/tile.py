@@ -15,6 +15,8 @@ from ragged_dialect.lowering.gpu.kernel.slots import keep, load
 from ragged_dialect.lowering.gpu.kernel.thread_loops import conjunction, guarded
 from ragged_dialect.lowering.gpu.segmented.merge_path import MergedItems
 from ragged_dialect.lowering.gpu.segmented.row_walk import Piece, RowWalk, State
+from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
+from ragged_dialect.lowering.search import ended
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,10 @@ class Tile:
         open."""
         place, groups = self.place, self.walk.lanes.groups
         lane = arith.remui(place.thread, build.value(DEVICE.warp))
-        low, high = self.items.ended_by_warp([place.item(0), place.item(groups)], lane)
+        low, high = ended_by_warp(self.items.end, self.items.count, [place.item(0), place.item(groups)], lane)
         guarded([build.equal(place.number, 0)], lambda: memref.store(build.to_i64(low), starts, [place.tile]))
         begin, end = place.item(place.group), place.item(arith.addi(place.group, build.value(1)))
-        component, last = self.items.ended([begin, end], low, high)
+        component, last = ended(self.items.end, [begin, end], low, high)
         piece = Piece(self.items.row(begin, component), component, self.items.row(end, last), last)
         open_ = self._guarded_walk(piece)
         if groups > 1:

@@ -12,7 +12,6 @@ import numpy as np
 
 from ragged_dialect.arrays.convert.optional import optional
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, Dense
 from ragged_dialect.arrays.core.tree import unflatten
 from ragged_dialect.arrays.custom_ops.parameters import (
@@ -68,7 +67,7 @@ class TorchOp:
         with trace_function(self._symbol, examples, trace) as traced:
             self._tape, returned = made[0]
             self._tree, self._results, self._held = returned.tree, returned.results, returned.held
-            self._dtypes = [_torch_dtype(plan.spec.dtype) for plan in traced.plans]
+            self._dtypes = [getattr(_torch(), plan.spec.dtype.name) for plan in traced.plans]
             self._sources = [source for item in traced.trace.wanted for source in self._sources_of(traced.trace, item)]
             if like:
                 self._sources = list(range(sum(len(parameter.names) for parameter in taken)))
@@ -280,10 +279,6 @@ def _of_name(name: str) -> TorchOp:
     if name not in _OPS:
         raise ArgumentError(f"torch_op: expected '{name}' to be made before it is unpickled, got none of this name")
     return _OPS[name]
-
-
-def _torch_dtype(dtype: DType) -> ArrayLike:
-    return getattr(_torch(), dtype.name)
 
 
 def _torch() -> ArrayLike:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, llvm
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
@@ -268,7 +268,7 @@ class AttentionKernel(ABC):
         """Two neighbours, as a register of a fragment for each part."""
         if splitting.is_split(self.element):
             return splitting.registers(loaded(pointer, self.element, 2), self.element)
-        return [fragments.load_whole(pointer, fragments.register(self.element), 2 * fragments.ELEMENT)]
+        return [llvm.load(fragments.register(self.element), pointer, alignment=2 * fragments.ELEMENT)]
 
     def products(self, tile: Tile, stage: ir.Value, own: list[list[Parts]]) -> list[ir.Value]:
         """The products of own rows with those of a tile that a thread has, block by block, of fragments from left to
@@ -370,4 +370,4 @@ class AttentionKernel(ABC):
             both = sums[k : k + 2]
             pair = fragments.vector_of(both) if splitting.is_split(self.element) else fragments.pack(both, self.element)
             pointer = element_at(buffer, row, head, build.add(self.right(), k // 4 * fragments.N))
-            fragments.store_whole(pair, pointer, 2 * size)
+            llvm.store(pair, pointer, alignment=2 * size)

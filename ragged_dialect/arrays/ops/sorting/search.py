@@ -67,7 +67,7 @@ def _searched(a: Tensor, v: Tensor, side: str, result: DType) -> Tensor:
     if str(a.layout) == "dr":
         if not v.axes:
             raise LayoutError(f"{v.trace.op}: expected a number for each component to search for, got {v.described}")
-        bounds = [_for_each(parts.vector(a, name, None), v) for name in ("starts", "lengths")]
+        bounds = [insert_ones(parts.vector(a, name, None), range(1, v.ndim)) for name in ("starts", "lengths")]
     elif a.layout.rank != 1:
         raise LayoutError(f"{v.trace.op}: expected a dense vector or lists of numbers to search, got {a.described}")
     vector = a.storage
@@ -106,8 +106,3 @@ def _innermost(x: Tensor) -> Tensor:
     axis = x.axes[0]
     assert isinstance(axis, NestedAxis)
     return x.trace.assembled(x.storage, [NestedAxis("dr", [axis.vectors[-1]], [None, None])], x.dtype)
-
-
-def _for_each(numbers: Tensor, v: Tensor) -> Tensor:
-    """A number of each component beside what `v` has in it."""
-    return insert_ones(numbers, range(1, v.ndim))
