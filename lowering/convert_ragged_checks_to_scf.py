@@ -212,7 +212,8 @@ def _lower_call(state: _State, op: ir.Operation) -> list[ir.Value]:
 def _lower_if(state: _State, op: ir.Operation) -> list[ir.Value]:
     made = _with_status(op, list(op.operands), 2)
     for source, target in zip(op.regions, made.regions, strict=True):
-        _take_blocks(source, target)
+        for block in list(source.blocks):
+            block.append_to(target)
         for block in target.blocks:
             _lower_block(state, block, _zeros(block))
         if len(target.blocks) == 0:
@@ -220,11 +221,6 @@ def _lower_if(state: _State, op: ir.Operation) -> list[ir.Value]:
             with ir.InsertionPoint(block):
                 scf.yield_(_zeros(block))
     return [*made.results[:STATUS_ENTRIES]]
-
-
-def _take_blocks(source: ir.Region, target: ir.Region) -> None:
-    for block in list(source.blocks):
-        block.append_to(target)
 
 
 def _lower_for(state: _State, op: ir.Operation) -> list[ir.Value]:

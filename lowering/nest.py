@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import Iteration, expr_uses
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.parts import Parts, Pending
 
 Payload = Callable[[list[ir.Value], Callable[[int], ir.Value]], list[ir.Value]]
 
@@ -20,6 +20,11 @@ class Operand:
     scalar: ir.Value | None
     loops: list[int | None]
     exprs: list[ir.AffineExpr]
+
+    @property
+    def pending(self) -> Pending | None:
+        """The open forall's result that it is, if it is one."""
+        return None if self.parts is None else self.parts.pending
 
     def uses(self, loop: int) -> list[int]:
         """Dims indexed by exactly this loop."""

@@ -88,7 +88,7 @@ class _Emitter:
         return tuple(out.uses(loop)[0] for loop in self.batch) if kept else None
 
     def _fits(self, forall: OpenForall, counts: list[Mixed]) -> bool:
-        reads = any(op.parts is not None and op.parts.pending is not None for op in self.nest.operands)
+        reads = any(op.pending is not None for op in self.nest.operands)
         return reads or counts == forall.counts
 
     def _add_out(self, out: Operand) -> int:

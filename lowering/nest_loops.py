@@ -63,7 +63,7 @@ def _pair_rule(operand: Operand, a: int, b: int) -> str:
 
 def close_pending_inputs(ctx: Lowering, nest: Nest) -> None:
     """Close the open forall when the nest reads a result of it as a whole."""
-    if any(op.parts is not None and op.parts.pending is not None for op in nest.operands):
+    if any(op.pending is not None for op in nest.operands):
         ctx.close()
     for operand in nest.operands:
         if operand.parts is not None and operand.parts.pending is not None:
@@ -137,14 +137,13 @@ def joined_loops(ctx: Lowering, nest: Nest) -> list[int] | None:
     forall = ctx.forall
     if forall is None or (_can_collapse(nest) and _reduces_rows(nest, ctx.rows)):
         return None
-    reads = [op for op in nest.operands if op.parts is not None and op.parts.pending is not None]
+    reads = [op for op in nest.operands if op.pending is not None]
     if not reads:
         return _same_components(forall, nest)
     loops: list[int] | None = None
     for operand in reads:
-        assert operand.parts is not None
-        assert operand.parts.pending is not None
-        places = operand.parts.pending.places
+        assert operand.pending is not None
+        places = operand.pending.places
         if places is None:
             return None
         found = [operand.loops[place] for place in places]
@@ -152,11 +151,7 @@ def joined_loops(ctx: Lowering, nest: Nest) -> list[int] | None:
             return None
         loops = [loop for loop in found if loop is not None]
     assert loops is not None
-    return loops if _can_run(nest, loops) and not _updates_pending(nest) else None
-
-
-def _updates_pending(nest: Nest) -> bool:
-    return any(out.parts is not None and out.parts.pending is not None for out in nest.outs)
+    return loops if _can_run(nest, loops) and all(out.pending is None for out in nest.outs) else None
 
 
 def _same_components(forall: OpenForall, nest: Nest) -> list[int] | None:

@@ -34,7 +34,7 @@ def schedule(root: ir.Operation) -> None:
 
 def _schedule_block(block: ir.Block, ops: list[ir.Operation]) -> None:
     constants = [op for op in ops if op.name == "arith.constant"]
-    loose = {op for op in ops if _is_movable(op.name)}
+    loose = {op for op in ops if op.name in _MOVABLE or op.name in MOVABLE}
     if any(op.name in _EARLY for op in ops):
         _raise(ops, loose)
         ops = [op.operation for op in block.operations]
@@ -86,10 +86,6 @@ def _makers(op: ir.Operation, loose: set[ir.Operation]) -> Iterator[ir.Operation
                 stack.append(maker)
             elif maker.name != "arith.constant":
                 yield maker
-
-
-def _is_movable(name: str) -> bool:
-    return name in _MOVABLE or name in MOVABLE
 
 
 def _place_needed(anchor: ir.Operation, loose: set[ir.Operation]) -> None:

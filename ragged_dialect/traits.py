@@ -72,7 +72,8 @@ def _refuse_misspelt_attributes(op: Any) -> None:
     known = {f.name for f in op._fields} | set(op.optional) | _STRUCTURAL
     for name in attribute_names(op.operation):
         if name not in known and "." not in name:
-            names = sorted(known - _STRUCTURAL - {"result"} - _operand_names(op))
+            values = {f.name for f in op._fields if type(f).__name__ in ("OperandDef", "ResultDef")}
+            names = sorted(known - _STRUCTURAL - {"result"} - values)
             if _is_near(name, names):
                 raise LayoutError(f"expected attributes among [{', '.join(names)}], got '{name}'")
 
@@ -81,10 +82,6 @@ def _is_near(name: str, names: list[str]) -> bool:
     from difflib import get_close_matches  # only few programs have such attributes
 
     return bool(get_close_matches(name, names, n=1, cutoff=0.75))
-
-
-def _operand_names(op: Any) -> set[str]:
-    return {f.name for f in op._fields if type(f).__name__ in ("OperandDef", "ResultDef")}
 
 
 def int_attr(op: Op, name: str) -> int:

@@ -59,18 +59,13 @@ def _ragged_shape(layout: Layout | None, shape: Shape) -> RaggedShape:
 
 def tensor_type(shape: RaggedShape, element: ir.Type) -> ir.RankedTensorType:
     """The tensor type of a shape; no encoding when it is dense."""
-    encoding = None if shape.layout.is_dense else layout_attr(shape.layout)
+    encoding = None if shape.layout.is_dense else LayoutAttr.get(ir.StringAttr.get(str(shape.layout)))
     return dense_type(shape.shape, element, encoding)
 
 
 def dense_type(shape: Shape, element: ir.Type, encoding: ir.Attribute | None = None) -> ir.RankedTensorType:
     """A ranked tensor type with `None` for dynamic extents."""
     return ir.RankedTensorType.get([DYNAMIC if e is None else e for e in shape], element, encoding=encoding)
-
-
-def layout_attr(layout: Layout) -> ir.Attribute:
-    """The attribute of a layout."""
-    return LayoutAttr.get(ir.StringAttr.get(str(layout)))
 
 
 def vector_type(extent: Extent = None) -> ir.RankedTensorType:

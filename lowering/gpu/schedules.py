@@ -49,10 +49,6 @@ class Build(Protocol):
     ) -> None: ...
 
 
-def _all_threads(_: ir.Operation) -> int:
-    return DEVICE.block_threads
-
-
 @dataclass(frozen=True)
 class Schedule:
     """How the iterations of a forall become kernels: which it can take, the most threads that a block has for one of
@@ -61,7 +57,7 @@ class Schedule:
 
     fits: Callable[[ir.Operation], bool]
     build: Build
-    most_threads: Callable[[ir.Operation], int] = _all_threads
+    most_threads: Callable[[ir.Operation], int] = lambda _: DEVICE.block_threads
     least_threads: int = 1
     has_tiles: bool = False
     concerns: Callable[[ir.Operation], bool] = lambda _: True

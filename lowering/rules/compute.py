@@ -35,7 +35,8 @@ def lower_elementwise(ctx: Lowering, op: ir.Operation) -> None:
     operands = [ctx.parts(v) if is_tensor(v.type) else v for v in op.operands]
     like = next(x for x in operands if isinstance(x, Parts))
     element = op.results[0].type.element_type
-    if like.layout.has_windows or _reads_pending(operands) or ctx.mapping:
+    reads_pending = any(isinstance(x, Parts) and x.pending is not None for x in operands)
+    if like.layout.has_windows or reads_pending or ctx.mapping:
         _elementwise_nest(ctx, op, operands, like, element)
         return
     values = [x.values if isinstance(x, Parts) else x for x in operands]
@@ -49,10 +50,6 @@ def lower_elementwise(ctx: Lowering, op: ir.Operation) -> None:
 def typed(parts: Parts, type_: ir.RankedTensorType) -> Parts:
     """Parts with the static extents of a result type."""
     return Parts(parts.ctx, shape_of(type_), parts.held, parts.vectors, parts.extents, parts.windows)
-
-
-def _reads_pending(operands: Sequence[Parts | ir.Value]) -> bool:
-    return any(isinstance(x, Parts) and x.pending is not None for x in operands)
 
 
 def _select_whole(ctx: Lowering, op: ir.Operation) -> None:

@@ -393,7 +393,7 @@ def _require_apart(body: Body) -> None:
         place = list(store.operands)[1:]
         for op in found:
             same = list(op.operands)[op.name == "memref.store" :] == place
-            late = op.name == "memref.load" and not _is_before(body, op, store)
+            late = op.name == "memref.load" and store.is_before_in_block(op)
             if op != store and (late or op.name == "memref.store" or not same) and not _are_apart(op, store):
                 raise Unfit("memory that may be one")
         if not all(_are_apart(op, store) for op in looked_up):
@@ -405,11 +405,6 @@ def _require_apart(body: Body) -> None:
     for number, fold in enumerate(folded):
         if not all(_are_apart(op, fold) for op in [*found, *looked_up, *folded[:number]]):
             raise Unfit("memory that may be one")
-
-
-def _is_before(body: Body, first: ir.Operation, second: ir.Operation) -> bool:
-    order = [op.operation for op in body.block.operations]
-    return order.index(first) < order.index(second)
 
 
 def _are_apart(a: ir.Operation, b: ir.Operation) -> bool:

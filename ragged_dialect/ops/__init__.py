@@ -4,7 +4,7 @@ import re
 from typing import cast
 
 from ragged_dialect import extensions, plugins
-from ragged_dialect._mlir import has_dialect
+from ragged_dialect._mlir import attach_effects, has_dialect, ir
 from ragged_dialect.dialect import Ragged
 from ragged_dialect.errors import PassError
 from ragged_dialect.ops import access, attention, checks, exchange, grouping, making, regions, steps, structure
@@ -125,5 +125,6 @@ for _kind in Ragged.operations:
 
 def attach_interfaces() -> None:
     """Attach the interface models that live per context; the context has the dialect loaded."""
-    access.attach_print_effects()
+    # A write to the outside: never erased, never reordered with another.
+    attach_effects("ragged.print", lambda op: [(ir.MemoryEffect.Write, None)])
     checks.attach_check_effects()

@@ -1,6 +1,6 @@
 """Ops between a ragged tensor and its parts: values, index vectors, facts of the structure."""
 
-from ragged_dialect._mlir import attach_effects, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.checking.structures import check_assembled
 from ragged_dialect.errors import LayoutError
@@ -230,8 +230,3 @@ class PrintOp(RaggedOp, name="print"):
             raise LayoutError(f"expected a string for 'label', got {label}")
         if label is not None:
             text_of(label)
-
-
-def attach_print_effects() -> None:
-    """Printing is a write to the outside: never erased, never reordered with another."""
-    attach_effects("ragged.print", lambda op: [(ir.MemoryEffect.Write, None)])

@@ -83,15 +83,11 @@ def _with_type(value: ir.Value, type_: ir.Type) -> ir.Value:
     """A value as one of another type from which it can be had back."""
     if value.type == type_:
         return value
-    bits = _to_bits(value)
+    bits = bits_of(value)
+    if bits.type != build.i64():
+        bits = arith.extui(build.i64(), bits)
     if isinstance(type_, ir.IndexType):
         return build.to_index(bits)
     if bit_width(type_) < bits.type.width:
         bits = arith.trunci(ir.IntegerType.get_signless(bit_width(type_)), bits)
     return bits if bits.type == type_ else arith.bitcast(type_, bits)
-
-
-def _to_bits(value: ir.Value) -> ir.Value:
-    """The bits of a value, the lowest ones of an i64."""
-    bits = bits_of(value)
-    return bits if bits.type == build.i64() else arith.extui(build.i64(), bits)

@@ -51,7 +51,8 @@ def _privatize(forall: ir.Operation) -> None:
             continue
         view = _result_for(op, block)
         if view is not None:
-            _move_before(definer(view), op)
+            if op.is_before_in_block(definer(view)):
+                definer(view).move_before(op)
             replace(op, view)
 
 
@@ -115,9 +116,3 @@ def _is_free(view: ir.Value, ops: list[ir.Operation], private: ir.Operation) -> 
         return False
     touching = [o for o in ops if touches(o, root(view))]
     return touching == [ops[-1]]
-
-
-def _move_before(op: ir.Operation, place: ir.Operation) -> None:
-    ops = [o.operation for o in op.block.operations]
-    if ops.index(op) > ops.index(place):
-        op.move_before(place)
