@@ -7,13 +7,11 @@ one iteration. Scalars that later code needs are stored in slots, buffers of one
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, remap
 from ragged_dialect.ir.match import definer, in_block, terminator
-from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
@@ -55,7 +53,7 @@ class Regions:
             if self._is_device(op):
                 run.append(op)
                 self.slots.update((r, None) for r in op.results)
-                if _is_report(op):
+                if is_report(op):
                     self._flush(run)
             elif not self._is_lazy(op):
                 self._flush_for(run, op)
@@ -83,12 +81,12 @@ class Regions:
 
     def _is_device(self, op: ir.Operation) -> bool:
         """Whether an op belongs to a run of device code."""
-        if op.name in _TOUCHES or _is_report(op):
+        if op.name in _TOUCHES or is_report(op):
             return True
         if op.name in ("memref.dim", "linalg.generic"):
             return self._uses_device(op)
         if op.name in ("scf.for", "scf.if", "scf.while"):
-            return _is_scalar_code(op) and (self._uses_device(op) or _touches(op))
+            return _is_scalar_code(op) and (self._uses_device(op) or bool(find_ops(op, *_TOUCHES, *_PARALLEL)))
         return _is_pure_scalar(op) and self._uses_device(op) and not self._is_known(op)
 
     def _is_known(self, op: ir.Operation) -> bool:
@@ -120,7 +118,9 @@ class Regions:
             return
         if op.name == "scf.forall":
             with ir.InsertionPoint(op), op.location:
-                self._read_back_bounds(op)
+                for x in list(op.operands):
+                    if x in self.slots:
+                        self._read(x, op)
             block = op.regions[0].blocks[0]
             self._bring_in(block, [inner.operation for inner in block.operations])
             return
@@ -128,11 +128,6 @@ class Regions:
         for region in op.regions:
             for block in region.blocks:
                 self._wrap(block)
-
-    def _read_back_bounds(self, op: ir.Operation) -> None:
-        for x in list(op.operands):
-            if x in self.slots:
-                self._read(x, op)
 
     def _read_back(self, op: ir.Operation) -> None:
         """Load the device's scalars that a host op needs."""
@@ -171,10 +166,10 @@ class Regions:
         self._bring_in(block, ops)
         with ir.InsertionPoint(end), end.location:
             for value, slot in slots.items():
-                _store(value, slot)
+                memref.store(build.to_i64(value) if isinstance(value.type, ir.IndexType) else value, slot, [])
         self.slots.update(slots)
         for op in ops:
-            if _is_report(op):
+            if is_report(op):
                 assert self.status is not None
                 with ir.InsertionPoint(op), op.location:
                     keep_report(self.status, list(op.operands))
@@ -220,10 +215,6 @@ def _slot(value: ir.Value) -> ir.Value:
     return memref.alloc(ir.MemRefType.get([], element), [], [])
 
 
-def _store(value: ir.Value, slot: ir.Value) -> None:
-    memref.store(build.to_i64(value) if isinstance(value.type, ir.IndexType) else value, slot, [])
-
-
 def _forall_of_one(serial: bool) -> ir.Block:
     forall = forall_over(1)
     if serial:
@@ -235,15 +226,7 @@ def _used_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
     return any(in_block(use.owner.operation, ops[0].block) not in ops for use in value.uses)
 
 
-def _walk_any(op: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> bool:
-    return any(wanted(inner) for inner in ops_in(op))
-
-
-def _touches(op: ir.Operation) -> bool:
-    return _walk_any(op, lambda o: o.name in _TOUCHES or o.name in _PARALLEL)
-
-
-def _is_report(op: ir.Operation) -> bool:
+def is_report(op: ir.Operation) -> bool:
     return op.name == "func.call" and op.attributes["callee"].value == REPORT
 
 
@@ -254,12 +237,9 @@ def _is_pure_scalar(op: ir.Operation) -> bool:
 def _is_scalar_code(op: ir.Operation) -> bool:
     """Whether control flow holds no component loop, allocation, call or buffer result: then the
     device runs it as a whole."""
-    if any(is_buffer(r) for r in op.results):
-        return False
-    blocked = ("scf.forall", "memref.alloc", "func.call")
-    return not _walk_any(op, lambda o: o.name in blocked)
+    return not any(is_buffer(r) for r in op.results) and not find_ops(op, "scf.forall", "memref.alloc", "func.call")
 
 
 def _is_serial(op: ir.Operation) -> bool:
     """Whether an op is a loop that stores step by step, which one thread does best."""
-    return _walk_any(op, lambda o: o.name == "scf.for") and _walk_any(op, lambda o: o.name == "memref.store")
+    return bool(find_ops(op, "scf.for")) and bool(find_ops(op, "memref.store"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
@@ -146,8 +147,5 @@ def _part(views: dict[tuple[ir.Value, int], ir.Value], x: ir.Value, dim: int, lo
 
 def _rows(cut: Cut, elements: int) -> int:
     """Iterations of the cut loop per tile."""
-    inner = 1
-    for d in range(cut.generic.rank):
-        if d != cut.loop:
-            inner *= max(1, cut.generic.static_extent(d) or DEVICE.dynamic_extent)
-    return max(1, elements // inner)
+    others = (d for d in range(cut.generic.rank) if d != cut.loop)
+    return max(1, elements // prod(max(1, cut.generic.static_extent(d) or DEVICE.dynamic_extent) for d in others))

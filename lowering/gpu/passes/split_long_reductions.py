@@ -12,7 +12,7 @@ from ragged_dialect.generic import filled
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.forall_bounds import inside_forall
-from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
+from ragged_dialect.lowering.gpu.kernel.combiner import combiners_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, place
 from ragged_dialect.lowering.gpu.passes.host_code import blocks_to_tile
@@ -52,17 +52,12 @@ class SplitLongReductions(RaggedPass):
 def _split_loop(op: ir.Operation) -> int | None:
     """The reduction loop whose iterations are worth several blocks, None when there is none."""
     generic = GenericOp(op)
-    outs = range(len(generic.outs))
     extents = [generic.static_extent(d) for d, parallel in enumerate(generic.parallel) if parallel]
     if not generic.reductions or any(e is None for e in extents) or prod(e or 0 for e in extents) > DEVICE.blocks:
         return None
-    if any(combiner_of(generic, k) is None or _reduced(generic, k) for k in outs):
+    if len(combiners_of(generic)) < len(generic.outs):
         return None
     return next((d for d in generic.reductions if _is_long(generic, d) and generic.has_ranges(d)), None)
-
-
-def _reduced(generic: GenericOp, out: int) -> bool:
-    return bool(generic.loops_of(generic.n_inputs + out) & set(generic.reductions))
 
 
 def _is_long(generic: GenericOp, loop: int) -> bool:
@@ -74,7 +69,7 @@ def _is_long(generic: GenericOp, loop: int) -> bool:
 def _split(op: ir.Operation, loop: int, elements: int) -> None:
     """Replace a reduction by a forall that makes parts and ops that combine them."""
     generic = GenericOp(op)
-    combiners = [combiner_of(generic, k) for k in range(len(generic.outs))]
+    combiners = combiners_of(generic).values()
     with ir.InsertionPoint(op), op.location:
         rows = max(1, DEVICE.part_tiles * elements // _inner(generic, loop))
         extent = generic.extent(loop)
@@ -85,11 +80,9 @@ def _split(op: ir.Operation, loop: int, elements: int) -> None:
             low = build.mul(tile, rows)
             targets = [part(kept, tile) for kept in parts]
             for combiner, target in zip(combiners, targets, strict=True):
-                assert combiner is not None
                 filled(combiner.identity(), target)  # start from the neutral element
             place([Cut(generic, loop)], low, rows, extent, {generic.n_inputs + k: t for k, t in enumerate(targets)})
         for combiner, kept, out in zip(combiners, parts, generic.outs, strict=True):
-            assert combiner is not None
             combine(combiner, kept, out)
     op.erase()
 

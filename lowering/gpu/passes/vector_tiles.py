@@ -87,11 +87,6 @@ class VectorTiles:
             count = arith.select(long, build.value(build.ceildiv(size, limits.tile)), build.value(0))
         return VectorTiles(low, high, count, limits.tile)
 
-    @property
-    def size(self) -> Mixed:
-        """How many iterations there are."""
-        return build.sub(self.high, self.low)
-
     def room(self, more: int = 0) -> ir.Value:
         """A vector of an i64 per tile, and some more."""
         return memory.room([build.add(self.count, more)], build.i64())
@@ -103,7 +98,9 @@ class VectorTiles:
 
     def step(self) -> ir.Value:
         """Iterations of a tile; all of them where there are no tiles."""
-        return self.choose(lambda: build.value(self.tile), lambda: build.value(self.size), build.index_type())
+        return self.choose(
+            lambda: build.value(self.tile), lambda: build.value(build.sub(self.high, self.low)), build.index_type()
+        )
 
     def bounds(self, number: ir.Value, step: Mixed | None = None) -> tuple[ir.Value, ir.Value]:
         """Where a tile starts and ends; `step` is given where there may be none."""

@@ -12,7 +12,7 @@ from ragged_dialect.lowering.attention.call import is_score
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.gpu.kernel.status import record_type
-from ragged_dialect.lowering.gpu.passes.device_regions import Regions
+from ragged_dialect.lowering.gpu.passes.device_regions import Regions, is_report
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.verify import values_of
 
@@ -57,12 +57,8 @@ def _wrap(function: ir.Operation, is_checked: bool) -> None:
     """Wrap the device code of a function, which has a status when it is checked, though no check may be left."""
     if len(function.regions[0].blocks) != 1:
         raise PassFailure(function, "expected a function of one block, got several")
-    status = _status_argument(function) if is_checked or _reports(function) else None
+    status = _status_argument(function) if is_checked or any(map(is_report, find_ops(function, "func.call"))) else None
     Regions(status).run(function.regions[0].blocks[0])
-
-
-def _reports(function: ir.Operation) -> bool:
-    return any(call.attributes["callee"].value == REPORT for call in find_ops(function, "func.call"))
 
 
 def _status_argument(function: ir.Operation) -> ir.Value:
