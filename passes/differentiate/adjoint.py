@@ -22,6 +22,7 @@ from ragged_dialect.passes.differentiate.values import (
     converted,
     empty_like,
     empty_without,
+    or_zeros,
     unrounded,
     zeros_like,
 )
@@ -107,8 +108,7 @@ class Adjoint:
         def element(given: list[ir.Value]) -> ir.Value:
             scope, found = self._scope(given)
             own = found[self.nest.elements[number]]
-            made = scope.of(own)
-            return zeros_like(own) if made is None else made
+            return or_zeros(scope.of(own), own)
 
         return element
 
@@ -116,8 +116,7 @@ class Adjoint:
         """The cotangent of a scalar that the body captures."""
 
         def element(given: list[ir.Value]) -> ir.Value:
-            made = self._scope(given)[0].of(value)
-            return build.constant(value.type, 0) if made is None else made
+            return or_zeros(self._scope(given)[0].of(value), value)
 
         return self._total(value.type, element)
 
@@ -126,9 +125,8 @@ class Adjoint:
         nest = self.nest
         scope, known = self._scope(given)
         op = nest.body.operations[number].operation
-        made = scope.of(known[op.result])
         indices = [known.get(v, v) for v in list(op.operands)[1:]]
-        return zeros_like(known[op.result]) if made is None else made, indices
+        return or_zeros(scope.of(known[op.result]), known[op.result]), indices
 
     def of_operand_at(self, number: int, like: ir.Value) -> ir.Value:
         """The cotangent of a tensor that op `number` of the body takes the element of its loops from."""

@@ -15,7 +15,7 @@ from ragged_dialect.ops.attention import AttentionJvpOp, AttentionOp, AttentionV
 from ragged_dialect.ops.regions import YieldOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import converted, zeros_like
+from ragged_dialect.passes.differentiate.values import converted, or_zeros, zeros_like
 from ragged_dialect.passes.differentiate.views import without_gaps
 from ragged_dialect.passes.ragged_decompose_attention import decomposed
 
@@ -43,13 +43,7 @@ def _with_slope(block: ir.Block, arguments: list[ir.Value]) -> list[ir.Value]:
     ops, made = recorded(ir.InsertionPoint.current.block, lambda: inlined(block, arguments))
     scope = Tangents({arguments[0]: build.constant(arguments[0].type, 1.0)})
     scope.run(ops, made)
-    slope = scope.of(made[0])
-    return [*made, zeros_like(made[0]) if slope is None else slope]
-
-
-@linearizes(AttentionJvpOp, AttentionVjpQOp, AttentionVjpKvOp)
-def _derivative(ctx: Tangents, op: View) -> list[ir.Value | None]:
-    return _of_its_meaning(ctx, op)
+    return [*made, or_zeros(scope.of(made[0]), made[0])]
 
 
 def _of_its_meaning(ctx: Tangents, op: View) -> list[ir.Value | None]:
@@ -61,9 +55,12 @@ def _of_its_meaning(ctx: Tangents, op: View) -> list[ir.Value | None]:
     return [None if x is None else scope.of(x) for x in made]
 
 
+linearizes(AttentionJvpOp, AttentionVjpQOp, AttentionVjpKvOp)(_of_its_meaning)
+
+
 @transposes(AttentionJvpOp)
 def _transpose(back: Cotangents, op: AttentionJvpOp, given: Sequence[ir.Value | None]) -> None:
-    upstream = zeros_like(op.o) if given[0] is None else given[0]
+    upstream = or_zeros(given[0], op.o)
     rest = [op.lse, upstream, _delta(op.o, upstream, op.lse, given[1])]
     if back.is_linear(op.tq):
         back.add(op.tq, builders.attention_vjp_q(op.operation, [op.q, op.k, op.v, *rest]))

@@ -13,7 +13,7 @@ from ragged_dialect.ir.walk import captures, erase_unused, find_ops, values_in
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import zeros_like
+from ragged_dialect.passes.differentiate.values import or_zeros, placeholder, zeros_like
 
 
 def replayed(block: ir.Block, known: ValueMap) -> tuple[list[ir.Operation], list[ir.Value]]:
@@ -29,8 +29,7 @@ def replayed(block: ir.Block, known: ValueMap) -> tuple[list[ir.Operation], list
 def tangents_inside(scope: Tangents, ops: Sequence[ir.Operation], results: Sequence[ir.Value]) -> list[ir.Value]:
     """The tangents of results of some ops of a region, zeros where there is none."""
     scope.run(ops, results)
-    found = [scope.of(r) for r in results]
-    return [zeros_like(r) if t is None else t for r, t in zip(results, found, strict=True)]
+    return [or_zeros(scope.of(r), r) for r in results]
 
 
 def only_block(op: View, number: int) -> ir.Block:
@@ -60,10 +59,7 @@ class Pulled:
         linear: Sequence[tuple[ir.Value, ir.Value]],
         cotangents: Sequence[ir.Value],
     ) -> None:
-        places = [
-            ir.Operation.create("builtin.unrealized_conversion_cast", results=[like.type], operands=[like]).result
-            for _, like in linear
-        ]
+        places = [placeholder(like) for _, like in linear]
         known.update(zip((argument for argument, _ in linear), places, strict=True))
         scope = ctx.inside(places)
         scope.note(zip(places, (like for _, like in linear), strict=True))
@@ -73,15 +69,13 @@ class Pulled:
         for result, cotangent in zip(results, cotangents, strict=True):
             scope.add(result, cotangent)
         scope.run(ops)
-        found = [scope.of(p) for p in places]
-        self.arguments = [zeros_like(like) if c is None else c for c, (_, like) in zip(found, linear, strict=True)]
+        self.arguments = [or_zeros(scope.of(p), like) for p, (_, like) in zip(places, linear, strict=True)]
         self._scope = scope
         self._dead = [*map(definer, places), *ops]
 
     def of(self, value: ir.Value, like: ir.Value) -> ir.Value:
         """The cotangent of a captured value."""
-        found = self._scope.of(value)
-        return zeros_like(like) if found is None else found
+        return or_zeros(self._scope.of(value), like)
 
     def clean(self) -> None:
         """Erase what stood for tangents, when what is yielded is there."""
@@ -181,5 +175,4 @@ def _(ctx: Cotangents, op: View, given: Given) -> None:
 def filled(ctx: Cotangents, op: View, given: Given) -> list[ir.Value]:
     """Cotangents of all results, zeros where there is none."""
     found = [given] if isinstance(given, ir.Value) else given
-    results = op.operation.results
-    return [zeros_like(ctx.like(r)) if c is None else c for r, c in zip(results, found, strict=True)]
+    return [zeros_like(ctx.like(r)) if c is None else c for r, c in zip(op.operation.results, found, strict=True)]

@@ -8,13 +8,13 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import combiner_of
 from ragged_dialect.iteration import LINALG_OPS
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.differentiate import reductions, softmax
+from ragged_dialect.passes.differentiate import reductions
 from ragged_dialect.passes.differentiate.adjoint import Adjoint
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.gathers import of_gathered
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped, starting_at
 from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import zeros_like
+from ragged_dialect.passes.differentiate.values import or_zeros
 
 WITH_BODY = tuple(sorted(LINALG_OPS - {"linalg.softmax", "linalg.select"}))
 """Ops whose body says what they compute."""
@@ -112,8 +112,7 @@ def yielded_tangent(
     result = nest.yielded(number)
     result = known.get(result, result)
     scope.run(steps, [result])
-    tangent = scope.of(result)
-    return zeros_like(result) if tangent is None else tangent
+    return or_zeros(scope.of(result), result)
 
 
 @transposes(*WITH_BODY)
@@ -127,8 +126,3 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
         if ctx.is_linear(access.value):
             ctx.add(access.value, adjoint.of_input(number))
     of_gathered(adjoint)
-
-
-@linearizes("linalg.softmax")
-def _(ctx: Tangents, op: View) -> ir.Value | None:
-    return softmax.tangent(ctx, op.operation)

@@ -23,7 +23,7 @@ from ragged_dialect.passes.differentiate.control import (
 )  # fmt: skip
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import assert_like, converted, zeros_like
+from ragged_dialect.passes.differentiate.values import assert_like, converted, or_zeros, zeros_like
 from ragged_dialect.passes.differentiate.views import reassembled, storage_of
 from ragged_dialect.types import is_tensor
 
@@ -52,7 +52,6 @@ def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
     floats = [k for k, r in enumerate(results) if has_derivative(r)]
     history = _History(loop)
     starts = [loop.inits[k] for k in floats]
-    first = [ctx.of(x) for x in starts]
 
     def body(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
         before = history.at(number)
@@ -62,11 +61,9 @@ def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
         for tangent, start in zip(carried, starts, strict=True):
             ctx.likes[tangent] = start
         scope = ctx.inside(dict(zip((before[k] for k in floats), carried, strict=True)))
-        made = tangents_inside(scope, ops, [values[k] for k in floats])
-        return made
+        return tangents_inside(scope, ops, [values[k] for k in floats])
 
-    inits = [zeros_like(x) if t is None else t for x, t in zip(starts, first, strict=True)]
-    made = flow.for_loop(loop.count, inits, body)
+    made = flow.for_loop(loop.count, [or_zeros(ctx.of(x), x) for x in starts], body)
     for tangent, start in zip(made, starts, strict=True):
         ctx.likes[tangent] = start
     return spread(results, made)

@@ -25,7 +25,7 @@ from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, computed, mapped
 from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
+from ragged_dialect.passes.differentiate.values import empty_like, or_zeros, zeros_like
 from ragged_dialect.traits import int_attr, string_attr
 from ragged_dialect.types import shape_of
 
@@ -39,9 +39,7 @@ constant("gives indices", "tensor.dim")
 @linearizes(ToPaddedOp)
 def _(ctx: Tangents, op: View) -> ir.Value:
     given = list(op.operation.operands)[:2]
-    tangents = [ctx.of(v) for v in given]
-    known = {v: zeros_like(v) if t is None else t for v, t in zip(given, tangents, strict=True)}
-    return clone(op.operation, known).result
+    return clone(op.operation, {v: or_zeros(ctx.of(v), v) for v in given}).result
 
 
 @transposes(ToPaddedOp)

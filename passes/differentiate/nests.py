@@ -13,7 +13,7 @@ from ragged_dialect.ir.match import element_of, terminator
 from ragged_dialect.ir.walk import captures, erase_unused, makers
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
-from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
+from ragged_dialect.passes.differentiate.values import empty_like, or_zeros
 from ragged_dialect.passes.loop_nest import Operand as Access
 from ragged_dialect.types import is_tensor, shape_of
 
@@ -176,4 +176,4 @@ def erase_dead(block: ir.Block) -> None:
 
 def starting_at(start: ir.Value | None) -> Callable[[ir.Value], ir.Value]:
     """What a sum starts from: a value, or zeros."""
-    return lambda like: zeros_like(like) if start is None else start
+    return lambda like: or_zeros(start, like)

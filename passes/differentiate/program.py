@@ -15,6 +15,7 @@ from ragged_dialect.passes.differentiate import (
     making,
     scalars,
     scans,
+    softmax,
     steps,
     structure,
     tensors,
@@ -22,9 +23,9 @@ from ragged_dialect.passes.differentiate import (
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative
-from ragged_dialect.passes.differentiate.values import zeros_like
+from ragged_dialect.passes.differentiate.values import or_zeros, placeholder
 
-RULES = (attention, control, linalg, loops, making, scalars, scans, steps, structure, tensors)
+RULES = (attention, control, linalg, loops, making, scalars, scans, softmax, steps, structure, tensors)
 """The modules whose import fills the tables."""
 
 
@@ -34,8 +35,7 @@ def jvp(
     """The tangents of results of some ops, given those of values that they are computed of."""
     ctx = Tangents(dict(zip(inputs, tangents, strict=True)))
     made, _ = recorded(ir.InsertionPoint.current.block, lambda: ctx.run(ops, results))
-    found = [ctx.of(r) for r in results]
-    returned = [zeros_like(r) if t is None else t for r, t in zip(results, found, strict=True)]
+    returned = [or_zeros(ctx.of(r), r) for r in results]
     _erase_dead(made, returned)
     return returned
 
@@ -49,7 +49,7 @@ def vjp(
 ) -> list[ir.Value]:
     """The cotangents of values that some ops of a block compute of, given those of results: the tangents are made, what
     is linear in them is transposed, and erased."""
-    places = [_placeholder(x) for x in inputs]
+    places = [placeholder(x) for x in inputs]
     ctx = Tangents(dict(zip(inputs, places, strict=True)))
     made, _ = recorded(block, lambda: ctx.run(ops, results))
     back = Cotangents(places, ctx.likes)
@@ -59,8 +59,7 @@ def vjp(
         if tangent is not None:
             back.add(tangent, cotangent)
     back.run(made)
-    found = [back.of(p) for p in places]
-    gradients = [zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True)]
+    gradients = [or_zeros(back.of(p), x) for x, p in zip(inputs, places, strict=True)]
     _erase_dead([*map(definer, places), *made], gradients)
     return gradients
 
@@ -73,11 +72,6 @@ def _erase_dead(made: Sequence[ir.Operation], results: Sequence[ir.Value]) -> No
             continue
         for loop in reversed(find_ops(op, "scf.for")):
             erase_dead(loop.regions[0].blocks[0])
-
-
-def _placeholder(x: ir.Value) -> ir.Value:
-    """What stands for a tangent until all that is computed of it is transposed."""
-    return ir.Operation.create("builtin.unrealized_conversion_cast", results=[x.type], operands=[x]).result
 
 
 __all__ = ["RULES", "has_derivative", "jvp", "recorded", "vjp"]

@@ -12,7 +12,7 @@ from ragged_dialect.ir.match import combiner_of, element_of
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Tangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed
-from ragged_dialect.passes.differentiate.values import compare, empty_like, number_like, zeros_like
+from ragged_dialect.passes.differentiate.values import compare, empty_like, number_like, or_zeros, zeros_like
 
 _Body = Callable[[ir.Value, list[ir.Value]], ir.Value]
 _Weigh = Callable[[ir.Value, ir.Value, list[ir.Value]], ir.Value]
@@ -72,9 +72,8 @@ class Reduction:
             steps, element = self._computed(given)
             scope = ctx.inside(dict(zip((given[k] for k in active), given[first:-1], strict=True)))
             scope.run(steps, [element])
-            tangent = scope.of(element)
-            made = zeros_like(element) if tangent is None else tangent
-            return arith.addf(given[-1], weigh(made, element, given[len(nest.ins) : first]))
+            tangent = or_zeros(scope.of(element), element)
+            return arith.addf(given[-1], weigh(tangent, element, given[len(nest.ins) : first]))
 
         return computed([*nest.ins, *beside, *tangents], self.out, nest.kinds, body, zeros_like)
 

@@ -222,12 +222,8 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
 _Factor = Callable[[ir.Value, ir.Value], ir.Value]
 
 
-def _c(x: ir.Value, number: float) -> ir.Value:
-    return number_like(x, number)
-
-
 def _reciprocal(x: ir.Value) -> ir.Value:
-    return arith.divf(_c(x, 1), x)
+    return arith.divf(number_like(x, 1), x)
 
 
 def _square(x: ir.Value) -> ir.Value:
@@ -236,44 +232,46 @@ def _square(x: ir.Value) -> ir.Value:
 
 def _less(x: ir.Value, square: ir.Value) -> ir.Value:
     """1 - square."""
-    return arith.subf(_c(x, 1), square)
+    return arith.subf(number_like(x, 1), square)
 
 
 def _more(x: ir.Value) -> ir.Value:
     """1 + x**2."""
-    return arith.addf(_c(x, 1), _square(x))
+    return arith.addf(number_like(x, 1), _square(x))
 
 
 def _sign(x: ir.Value) -> ir.Value:
     """-1, 0 or 1: |x| has the derivative 0 at 0."""
     zero = zeros_like(x)
-    return arith.select(compare("oeq", x, zero), zero, math.copysign(_c(x, 1), x))
+    return arith.select(compare("oeq", x, zero), zero, math.copysign(number_like(x, 1), x))
 
 
 def _scaled(factor: float) -> _Factor:
-    return lambda x, y: arith.mulf(y, _c(x, factor))
+    return lambda x, y: arith.mulf(y, number_like(x, factor))
 
 
 def _of_erf(sign: float) -> _Factor:
-    return lambda x, _: arith.mulf(math.exp(arith.negf(_square(x))), _c(x, sign * 2 / numbers.sqrt(numbers.pi)))
+    return lambda x, _: arith.mulf(
+        math.exp(arith.negf(_square(x))), number_like(x, sign * 2 / numbers.sqrt(numbers.pi))
+    )
 
 
 def _over(factor: float) -> _Factor:
-    return lambda x, _: _reciprocal(arith.mulf(x, _c(x, factor)))
+    return lambda x, _: _reciprocal(arith.mulf(x, number_like(x, factor)))
 
 
 _FACTORS: dict[View, _Factor] = {
     math.AbsFOp: lambda x, _: _sign(x),
     math.ExpOp: lambda _, y: y,
     math.Exp2Op: _scaled(numbers.log(2)),
-    math.ExpM1Op: lambda x, y: arith.addf(y, _c(x, 1)),
+    math.ExpM1Op: lambda x, y: arith.addf(y, number_like(x, 1)),
     math.LogOp: lambda x, _: _reciprocal(x),
     math.Log2Op: _over(numbers.log(2)),
     math.Log10Op: _over(numbers.log(10)),
-    math.Log1pOp: lambda x, _: _reciprocal(arith.addf(x, _c(x, 1))),
-    math.SqrtOp: lambda x, y: arith.divf(_c(x, 0.5), y),
-    math.RsqrtOp: lambda x, y: arith.mulf(_c(x, -0.5), arith.divf(y, x)),
-    math.CbrtOp: lambda x, y: arith.divf(_c(x, 1 / 3), _square(y)),
+    math.Log1pOp: lambda x, _: _reciprocal(arith.addf(x, number_like(x, 1))),
+    math.SqrtOp: lambda x, y: arith.divf(number_like(x, 0.5), y),
+    math.RsqrtOp: lambda x, y: arith.mulf(number_like(x, -0.5), arith.divf(y, x)),
+    math.CbrtOp: lambda x, y: arith.divf(number_like(x, 1 / 3), _square(y)),
     math.SinOp: lambda x, _: math.cos(x),
     math.CosOp: lambda x, _: arith.negf(math.sin(x)),
     math.TanOp: lambda _, y: _more(y),
@@ -284,7 +282,7 @@ _FACTORS: dict[View, _Factor] = {
     math.CoshOp: lambda x, _: math.sinh(x),
     math.TanhOp: lambda x, y: _less(x, _square(y)),
     math.AsinhOp: lambda x, _: _reciprocal(math.sqrt(_more(x))),
-    math.AcoshOp: lambda x, _: _reciprocal(math.sqrt(arith.subf(_square(x), _c(x, 1)))),
+    math.AcoshOp: lambda x, _: _reciprocal(math.sqrt(arith.subf(_square(x), number_like(x, 1)))),
     math.AtanhOp: lambda x, _: _reciprocal(_less(x, _square(x))),
     math.ErfOp: _of_erf(1),
     math.ErfcOp: _of_erf(-1),

@@ -6,17 +6,19 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import along, without
 from ragged_dialect.passes.differentiate.flow import Tangents
 from ragged_dialect.passes.differentiate.nests import Access, computed, mapped
+from ragged_dialect.passes.differentiate.tables import View, linearizes
 from ragged_dialect.passes.differentiate.values import empty_without, zeros_like
 
 
-def tangent(ctx: Tangents, op: ir.Operation) -> ir.Value | None:
+@linearizes("linalg.softmax")
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     """The tangent of the result of a softmax."""
-    given = ctx.of(op.operands[0])
+    given = ctx.of(op.operation.operands[0])
     if given is None:
         return None
-    result = op.results[0]
+    result = op.operation.results[0]
     rank = len(result.type.shape)
-    dim = op.attributes["dimension"].value
+    dim = op.operation.attributes["dimension"].value
     whole = ir.AffineMap.get_identity(rank)
     rest = without(rank, dim)
     y, t = Access(result, whole), Access(given, whole)

@@ -19,7 +19,7 @@ from ragged_dialect.passes.differentiate.control import Given, Pulled, captured_
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import zeros_like
+from ragged_dialect.passes.differentiate.values import or_zeros
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of
 from ragged_dialect.passes.rows import rows_of
 from ragged_dialect.traits import has_unit
@@ -35,8 +35,7 @@ def _steps(ctx: Tangents, op: StepsOp) -> list[ir.Value | None]:
     floats = [k for k, x in enumerate(states) if has_derivative(x)]
     outs = [k for k, x in enumerate(op.yielded) if has_derivative(x)]
     tangents = [fitted(ctx.given(elements[k]), elements[k]) for k in moving]
-    starts = [ctx.of(states[k]) for k in floats]
-    inits = [zeros_like(states[k]) if t is None else t for k, t in zip(floats, starts, strict=True)]
+    inits = [or_zeros(ctx.of(states[k]), states[k]) for k in floats]
 
     def body(rows: list[ir.Value], carried: list[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
         known: ValueMap = dict(zip(op.block.arguments, rows, strict=False))
@@ -137,10 +136,8 @@ class _Upstream:
     def __init__(self, back: Cotangents, op: StepsOp, given: Sequence[ir.Value | None]) -> None:
         count = len(op.states)
         self._before, rows, ends = given[:count], given[count : len(op.yielded)], given[len(op.yielded) :]
-        likes = [back.like(r) for r in op.rows]
-        self._rows = [zeros_like(x) if c is None else c for c, x in zip(rows, likes, strict=True)]
-        inits = [back.like(x) for x in op.states]
-        self.ends = [zeros_like(x) if c is None else c for c, x in zip(ends, inits, strict=True)]
+        self._rows = [or_zeros(c, like) for c, like in zip(rows, map(back.like, op.rows), strict=True)]
+        self.ends = [or_zeros(c, like) for c, like in zip(ends, map(back.like, op.states), strict=True)]
         self.elements = [*(c for c in self._before if c is not None), *self._rows]
 
     def split(self, rows: Sequence[ir.Value]) -> tuple[list[ir.Value | None], list[ir.Value]]:

@@ -7,7 +7,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import without
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import defining_op, element_of
+from ragged_dialect.ir.match import defining_op
 from ragged_dialect.layout import RAGGED, product
 from ragged_dialect.ops.access import AssembleOp, ValuesOp
 from ragged_dialect.ops.checks import AnnotateOp, AssumeOp, GuardOp
@@ -17,7 +17,7 @@ from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.scatter import flat, windows_added
-from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of, without_gaps
 from ragged_dialect.traits import int_attr
@@ -36,7 +36,7 @@ def _(ctx: Tangents, op: View) -> ir.Value:
         tangent = ctx.of(value)
         if tangent is not None:
             known[value] = tangent
-        elif isinstance(element_of(value.type), ir.FloatType):
+        elif has_derivative(value):
             known[value] = zeros_like(value)
     return clone(op.operation, known).result
 

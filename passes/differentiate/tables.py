@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import Op, ir
-from ragged_dialect.types import is_tensor
+from ragged_dialect.ir.match import element_of
 
 View: TypeAlias = Any
 """An op as one of its class, which has its operands as fields; the stubs of the bindings have no such classes."""
@@ -73,5 +73,4 @@ def constant(reason: str, *ops: View) -> None:
 
 def has_derivative(value: ir.Value) -> bool:
     """Whether a value is a float, or a tensor of floats; others have no cotangent."""
-    type_ = value.type
-    return isinstance(type_.element_type if is_tensor(type_) else type_, ir.FloatType)
+    return isinstance(element_of(value.type), ir.FloatType)
