@@ -134,9 +134,7 @@ class _Emitter:
     def _fixed(self, operand: Operand, dim: int) -> list[Mixed]:
         """Indices of the levels above a dim in its axis."""
         assert operand.parts is not None
-        axis, at = operand.parts.layout.locate(dim)
-        first = operand.parts.layout.dims(axis)[0]
-        return [self.ivs[operand.loops[d]] for d in range(first, first + at)]  # type: ignore[index]
+        return [self.ivs[operand.loops[d]] for d in operand.parts.layout.above(dim)]  # type: ignore[index]
 
     def _extent(self, loop: int) -> Mixed:
         """Extent of a loop under the loops around it; ragged uses know it best."""

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir import shapes
 from ragged_dialect.ir.walk import erase_unused, replace
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.layout_flow import LayoutFlow, update_function_types
-from ragged_dialect.passes.rewriting import cast, walk
+from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.passes.structure_classes import StructureClasses
 from ragged_dialect.sources import Source
 from ragged_dialect.types import is_ragged, shape_of
@@ -72,7 +73,7 @@ class RaggedInferLayouts(RaggedPass):
 
 def _drop(annotation: ir.Operation) -> None:
     with ir.InsertionPoint(annotation), annotation.location:
-        replace(annotation, cast(annotation.operands[0], annotation.results[0].type))
+        replace(annotation, shapes.cast(annotation.operands[0], annotation.results[0].type))
 
 
 def _replace_empty(op: ir.Operation, classes: StructureClasses) -> None:

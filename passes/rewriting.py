@@ -10,8 +10,9 @@ import random
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ragged_dialect._mlir import DYNAMIC, ir, tensor
+from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.erasing import no_value
+from ragged_dialect.ir import shapes
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.matching import shapes_kept
@@ -57,7 +58,7 @@ class Rewriter:
             if not may_cast(value.type, result.type):
                 raise TypeError(f"expected a value of {result.type} for '{op.name}', got {value.type}")
             with self.before(op):
-                value = cast(value, result.type)
+                value = shapes.cast(value, result.type)
         self._touch_users(result)
         result.replace_all_uses_with(value)
         owner = value.owner
@@ -89,11 +90,6 @@ def may_cast(source: ir.Type, target: ir.Type) -> bool:
     same = source.element_type == target.element_type and encodings[0] == encodings[1]
     extents = zip(source.shape, target.shape, strict=False)
     return same and source.rank == target.rank and all(a == b or DYNAMIC in (a, b) for a, b in extents)
-
-
-def cast(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
-    """`tensor.cast`, or the value itself when it has the type."""
-    return value if value.type == type_ else tensor.CastOp(type_, value).result
 
 
 def run_patterns(root: ir.Operation, patterns: Patterns, seed: int | None = None) -> bool:

@@ -111,11 +111,8 @@ class Keys:
         """Key of the flat lengths of a level: its own key where the origin has the same parents."""
         found = self.dim(x, level)
         assert isinstance(found, LevelKey)
-        layout = shape_of(x.type).layout
-        axis, at = layout.locate(level)
-        first = layout.dims(axis)[0]
-        flat = tuple(d for group in found.parents for d in group)
-        if flat == tuple(range(first, first + at)):
+        flat = [d for group in found.parents for d in group]
+        if flat == [*shape_of(x.type).layout.above(level)]:
             return Stored("lengths", found.key, None)
         return Stored("lengths", x, level)
 
@@ -228,9 +225,7 @@ class Keys:
         if letter == "t" or not shape.layout.stores_lengths(dim):
             return None
         kind = "offsets" if letter == "r" else "lengths"
-        axis, at = shape.layout.locate(dim)
-        first = shape.layout.dims(axis)[0]
-        return LevelKey(self._level_of(kind, named[Part(kind, dim)]), (tuple(range(first, first + at)),))
+        return LevelKey(self._level_of(kind, named[Part(kind, dim)]), (tuple(shape.layout.above(dim)),))
 
     def _of_structure(self, op: ir.Operation, shape: RaggedShape, dim: int) -> Key | None:
         """Levels of other axes, and those above the dim that the op changes, stay as they are;
@@ -263,9 +258,7 @@ class Keys:
             return (kind + " per row" if rows else "count", self.vector(vector))
         if not rows:
             return LevelKey(self._level_of(kind, vector), ((at,),))
-        axis, inner = shape.layout.locate(dim)
-        first = shape.layout.dims(axis)[0]
-        return LevelKey((kind + " rows", self.vector(vector)), (tuple(range(first, first + inner)),))
+        return LevelKey((kind + " rows", self.vector(vector)), (tuple(shape.layout.above(dim)),))
 
     def _below_partition(self, x: ir.Value, source: int, at: int) -> Key:
         """An index of the partitioned dim is now a pair."""
@@ -299,9 +292,7 @@ def _is_below_first(op: ir.Operation) -> bool:
 
 def own_level(key: Key, shape: RaggedShape, dim: int) -> LevelKey:
     """A level indexed by the dims above it in its axis."""
-    axis, at = shape.layout.locate(dim)
-    first = shape.layout.dims(axis)[0]
-    return LevelKey(key, tuple((d,) for d in range(first, first + at)))
+    return LevelKey(key, tuple((d,) for d in shape.layout.above(dim)))
 
 
 def _above(value: ir.Value) -> ir.Value | None:

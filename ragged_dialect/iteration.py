@@ -65,14 +65,11 @@ class Access(NamedTuple):
 
     def parents(self, dim: int) -> frozenset[int]:
         """Loops of the levels above `dim` in its axis."""
-        axis, at = self.shape.layout.locate(dim)
-        first = self.shape.layout.dims(axis)[0]
-        return frozenset(loop for loop in self.loops[first : first + at] if loop is not None)
+        return frozenset(loop for d in self.shape.layout.above(dim) if (loop := self.loops[d]) is not None)
 
     def above(self, dim: int) -> tuple[frozenset[int], frozenset[int]]:
         """The parents of a level, and those of them that are ragged here."""
-        axis, _ = self.shape.layout.locate(dim)
-        ragged = {self.loops[d] for d in self.shape.layout.dims(axis) if d < dim and self.is_partial(d)}
+        ragged = {self.loops[d] for d in self.shape.layout.above(dim) if self.is_partial(d)}
         parents = self.parents(dim)
         return parents, parents & ragged
 

@@ -112,6 +112,11 @@ class Layout:
             raise LayoutError(f"expected dim in [0, {self.rank}), got {dim}")
         return self._places[dim]
 
+    def above(self, dim: int) -> range:
+        """Dims of the levels above `dim` in its axis."""
+        axis, at = self.locate(dim)
+        return self.dims(axis)[:at]
+
     def letter(self, dim: int) -> str:
         """Letter of a logical dim."""
         axis, at = self.locate(dim)

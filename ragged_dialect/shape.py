@@ -94,9 +94,7 @@ class RaggedShape:
 
     def lead(self, dim: int) -> Extent:
         """Number of outer index tuples of a level, where only dense levels precede it."""
-        axis, at = self.layout.locate(dim)
-        first = self.layout.dims(axis)[0]
-        return product(self.shape[first : first + at])
+        return product(tuple(self.shape[d] for d in self.layout.above(dim)))
 
     # Structure ops -----------------------------------------------------------------------------
 

@@ -81,19 +81,15 @@ def parent_dims(
     source = sources[dim]
     assert source is not None
     like = likes[source.like]
-    axis, at = like.layout.locate(source.level)
-    first = like.layout.dims(axis)[0]
-    result_axis, result_at = result.layout.locate(dim)
-    result_first = result.layout.dims(result_axis)[0]
-    before = range(result_first, result_first + result_at)
+    above, before = like.layout.above(source.level), result.layout.above(dim)
     batches = [d for d in before if result.layout.letter(d) == "d"]
     ragged = [d for d in before if result.layout.letter(d) in RAGGED]
     mapping: dict[int, int] = {}
-    for place, level in enumerate(range(first, first + at)):
+    for place, level in enumerate(above):
         exact = [d for d in before if sources[d] == Source(source.like, level)]
         others = batches[place:]
         if like.layout.letter(level) in RAGGED:
-            others = ragged[sum(like.layout.letter(d) in RAGGED for d in range(first, level)) :]
+            others = ragged[sum(like.layout.letter(d) in RAGGED for d in above[:place]) :]
         found = exact + [d for d in others[:1] if _foreign(sources[d], source.like)]
         if not found:
             raise LayoutError(

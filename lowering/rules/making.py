@@ -87,10 +87,9 @@ def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
     source, limit = ctx.parts(op.operands[0]), build.to_index(op.operands[1])
     dim, kind = op.attributes["dim"].value, op.attributes["kind"].value
     axis, _ = source.layout.locate(dim)
-    first = source.layout.dims(axis)[0]
     element = source.element
     wide = ir.F32Type.get() if isinstance(element, (ir.F16Type, ir.BF16Type)) else element
-    kept = [d for d in range(source.shape.rank) if not first <= d < dim]
+    kept = [d for d in range(source.shape.rank) if d not in source.layout.above(dim)]
     sizes = [limit if k == axis else s for k, s in enumerate(source.storage_dims())]
     shape = shape_of(op.results[0].type)
 

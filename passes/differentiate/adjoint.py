@@ -235,16 +235,14 @@ class Adjoint:
     def _levels(self, use: Use) -> list[int]:
         """The loops of the levels of an axis, down to a ragged one."""
         access = self.nest.iteration.accesses[use.operand]
-        axis, _ = access.shape.layout.locate(use.dim)
-        found = [access.loops[d] for d in access.shape.layout.dims(axis) if d <= use.dim]
+        found = [access.loops[d] for d in (*access.shape.layout.above(use.dim), use.dim)]
         return [loop for loop in found if loop is not None]
 
     def _terms(self, like: Access, use: Use, order: list[int], rest: list[int]) -> Access:
         """An uninitialised ragged tensor over the levels of an axis and other loops of an input."""
         source = [*self.likes, self.given][min(use.operand, len(self.likes))].value
         shape = shape_of(source.type)
-        axis, _ = shape.layout.locate(use.dim)
-        dims = [d for d in shape.layout.dims(axis) if d <= use.dim]
+        dims = [*shape.layout.above(use.dim), use.dim]
         dense = [loop for d, loop in zip(dims, order, strict=True) if shape.layout.letter(d) == "d"]
         if any(self.nest.iteration.ragged[loop] for loop in dense):
             raise PassFailure(

@@ -79,10 +79,8 @@ def assert_like(value: ir.Value, other: ir.Value, op: str) -> None:
         return
     layout = shape_of(value.type).layout
     for dim, letter in enumerate(layout.letters):
-        axis, at = layout.locate(dim)
-        first = layout.dims(axis)[0]
         if letter in RAGGED:
-            builders.assert_conform(value, other, [(d, d) for d in range(first, first + at + 1)], op)
+            builders.assert_conform(value, other, [(d, d) for d in (*layout.above(dim), dim)], op)
         elif value.type.shape[dim] == DYNAMIC and layout.is_plain(dim):
             builders.assert_conform(value, other, [(dim, dim)], op)
 

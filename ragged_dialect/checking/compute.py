@@ -37,8 +37,7 @@ def _check_ragged(
     def level(use: Use) -> tuple[ir.Value, int, tuple[int | None, ...]]:
         """The lengths that a use reads: those of a level, in the order of the loops of the levels above it."""
         access = iteration.accesses[use.operand]
-        above = access.shape.layout.dims(access.shape.layout.locate(use.dim)[0])
-        return operands[use.operand], use.dim, tuple(access.loops[d] for d in above if d < use.dim)
+        return operands[use.operand], use.dim, tuple(access.loops[d] for d in access.shape.layout.above(use.dim))
 
     seen = {level(first)}
     for use in others:

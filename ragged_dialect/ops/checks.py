@@ -174,9 +174,7 @@ class AssertConformOp(RaggedOp, name="assert_conform"):
 
 def _check_dims(shape: RaggedShape, dims: list[int]) -> None:
     *parents, last = dims
-    axis, at = shape.layout.locate(last)
-    first = shape.layout.dims(axis)[0]
-    wanted = set(range(first, first + at if shape.layout.letter(last) != "d" else first))
+    wanted = set[int]() if shape.layout.letter(last) == "d" else set(shape.layout.above(last))
     if set(parents) != wanted and (wanted or parents):
         raise LayoutError(
             f'expected the levels above dim {last} of layout "{shape.layout}", {sorted(wanted)}, as its parents, '

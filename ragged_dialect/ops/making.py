@@ -381,8 +381,7 @@ class RecurrenceOp(RaggedOp, name="recurrence", traits=[Pure]):
         shape = tensor_shape(self.x)
         for dim, letter in enumerate(shape.layout.letters):
             if letter in RAGGED:
-                first = shape.layout.dims(shape.layout.locate(dim)[0])[0]
-                ask.conform(self.x, self.factors, [(k, k) for k in range(first, dim + 1)])
+                ask.conform(self.x, self.factors, [(k, k) for k in (*shape.layout.above(dim), dim)])
             elif None in (shape.shape[dim], tensor_shape(self.factors).shape[dim]):
                 ask.equal(dim, ask.extent(self.factors, dim), ask.extent(self.x, dim))
 

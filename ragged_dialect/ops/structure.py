@@ -100,10 +100,8 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
 
     def _parents(self, ask: Checker[Q], shape: RaggedShape, dim: int) -> Extent[Q]:
         """Number of index tuples above a dense dim: of its axis, or of the plain dim before it."""
-        axis, at = shape.layout.locate(dim)
-        first = shape.layout.dims(axis)[0] if at else dim - 1
         count: Extent[Q] = 1
-        for above in range(first, dim):
+        for above in shape.layout.above(dim) or (dim - 1,):
             dense = shape.layout.letter(above) == "d"
             count = ask.times(count, ask.extent(self.x, above)) if dense else ask.sum(self.x, above)
         return count
@@ -324,7 +322,7 @@ class ConcatOp(MixedOp, name="concat", traits=[Pure]):
                 if layout.letter(d) == "d":
                     ask.equal(d, ask.extent(other, d), ask.extent(first, d))
                 else:
-                    ask.conform(first, other, [(k, k) for k in range(layout.dims(layout.locate(d)[0])[0], d + 1)])
+                    ask.conform(first, other, [(k, k) for k in (*layout.above(d), d)])
         static = tensor_shape(self.res).shape[dim]
         if static is not None and layout.letter(dim) == "d":
             size: Extent[Q] = 0

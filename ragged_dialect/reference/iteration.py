@@ -105,9 +105,7 @@ class Loops:
 
     def levels(self, use: Indexed) -> list[int]:
         """The dims above a dim in its axis, and the dim itself."""
-        axis, place = self.value(use).locate(use.dim)
-        first = self.value(use).shape.layout.dims(axis)[0]
-        return list(range(first, first + place + 1))
+        return [*self.value(use).shape.layout.above(use.dim), use.dim]
 
     def parents(self, loop: int) -> list[int]:
         """The loops of the levels above a ragged loop."""
