@@ -94,7 +94,9 @@ class ThreadRaggedKernels(RaggedPass):
         tasks = {name: free_symbol(op, f"{name}_task") for name in kernels}
         captured = {name: _captured(kernel) for name, kernel in kernels.items()}
         texts = [_RUNTIME, *(_task(tasks[name], name, _types(k), captured[name]) for name, k in kernels.items())]
-        declared = "\n".join(_declaration(name, kernel) for name, kernel in kernels.items())
+        declared = "\n".join(
+            f"llvm.func {_symbol(name)}({', '.join(_types(kernel))})\n" for name, kernel in kernels.items()
+        )
         made = ir.Module.parse(SHARE_DECLARATION + declared + "\n".join(texts))
         declare(op)
         table, known = ir.SymbolTable(made.operation), ir.SymbolTable(op)
@@ -134,10 +136,6 @@ def _types(kernel: ir.Operation) -> list[str]:
 def _symbol(name: str) -> str:
     """A symbol as MLIR reads it, quoted where it must be."""
     return str(ir.FlatSymbolRefAttr.get(name))
-
-
-def _declaration(name: str, kernel: ir.Operation) -> str:
-    return f"llvm.func {_symbol(name)}({', '.join(_types(kernel))})\n"
 
 
 def _struct(types: list[str]) -> str:

@@ -48,7 +48,7 @@ class Divisors:
         """The divisors of a tensor value's dims."""
         if value not in self._known:
             known = self._result(value) if isinstance(value, ir.OpResult) else _argument(value)
-            self._known[value] = tuple(_meet(a, b) for a, b in zip(known, unknown(value), strict=True))
+            self._known[value] = tuple(lcm(a, b) for a, b in zip(known, unknown(value), strict=True))
         return self._known[value]
 
     def lengths(self, value: ir.Value, level: int) -> list[int] | None:
@@ -86,11 +86,6 @@ def _divisors(op: ir.Operation, known: Divisors) -> Known:
         if [type(one) for one in numbers] != [int] * rank:
             raise TypeError(f"expected {rank} numbers from divisors, got {found!r}")
         return numbers
-
-
-def _meet(a: int, b: int) -> int:
-    """The divisor that follows from two."""
-    return 0 if a == 0 or b == 0 else lcm(a, b)
 
 
 def _argument(value: ir.Value) -> Known:

@@ -68,7 +68,7 @@ class _Match(NamedTuple):
 
     def attention(self, type_: ir.RankedTensorType) -> ir.Value:
         """Its result, of a type."""
-        q, k, v = (_with_heads(x) for x in self[:3])
+        q, k, v = (x if x.type.rank == 4 else reshaped(x, [[0], [1, 2]], lambda s: (1, s[0])) for x in self[:3])
         made, _ = builders.attention(q, k, v, self.scale)
         if made.type.rank > type_.rank:
             made = reshaped(made, [[0], [1, 2]], lambda s: (s[1],))
@@ -88,10 +88,6 @@ def _headed(shape: RaggedShape) -> RaggedShape:
     if shape.rank != 3:
         return shape
     return RaggedShape(Layout.parse(f"{shape.layout}|d"), (*shape.shape[:2], 1, shape.shape[2]))
-
-
-def _with_heads(x: ir.Value) -> ir.Value:
-    return x if x.type.rank == 4 else reshaped(x, [[0], [1, 2]], lambda s: (1, s[0]))
 
 
 class _Product(NamedTuple):

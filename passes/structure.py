@@ -60,7 +60,7 @@ def vector_of(value: ir.Value, kind: str, level: int, rewriter: Rewriter) -> ir.
     op, level = made
     if op.name == "ragged.assemble":
         return _assembled(op, kind, level)
-    return source(op.operands[1]) if kind == _partition_kind(op) else None
+    return source(op.operands[1]) if kind == ("lengths" if "lengths" in op.attributes else "offsets") else None
 
 
 def maker_of(value: ir.Value, level: int, rewriter: Rewriter) -> tuple[ir.Operation, int] | None:
@@ -103,10 +103,6 @@ def _level_above(op: ir.Operation, level: int) -> int | None:
         if found is not None and not (isinstance(found, int) and 0 <= found < len(op.operands[0].type.shape)):
             raise TypeError(f"expected a level or None from level_above, got {found!r}")
         return found
-
-
-def _partition_kind(op: ir.Operation) -> str:
-    return "lengths" if "lengths" in op.attributes else "offsets"
 
 
 def _assembled(op: ir.Operation, kind: str, level: int) -> ir.Value | None:

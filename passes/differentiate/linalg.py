@@ -55,13 +55,9 @@ def _tangent(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
     return _COMBINERS.get(combiner.name, _summed)(ctx, nest, number)
 
 
-def _active(ctx: Tangents, accesses: tuple[Access, ...]) -> list[int]:
-    return [k for k, access in enumerate(accesses) if ctx.of(access.value) is not None]
-
-
 def _with_tangents(ctx: Tangents, ins: tuple[Access, ...]) -> tuple[list[Access], list[int]]:
     """Inputs, then the tangents of those that have one, and which these are."""
-    active = _active(ctx, ins)
+    active = [k for k, access in enumerate(ins) if ctx.of(access.value) is not None]
     return [*ins, *(Access(ctx.given(ins[k].value), ins[k].map) for k in active)], active
 
 

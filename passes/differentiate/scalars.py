@@ -246,10 +246,6 @@ def _sign(x: ir.Value) -> ir.Value:
     return arith.select(compare("oeq", x, zero), zero, math.copysign(number_like(x, 1), x))
 
 
-def _scaled(factor: float) -> _Factor:
-    return lambda x, y: arith.mulf(y, number_like(x, factor))
-
-
 def _of_erf(sign: float) -> _Factor:
     return lambda x, _: arith.mulf(
         math.exp(arith.negf(_square(x))), number_like(x, sign * 2 / numbers.sqrt(numbers.pi))
@@ -263,7 +259,7 @@ def _over(factor: float) -> _Factor:
 _FACTORS: dict[View, _Factor] = {
     math.AbsFOp: lambda x, _: _sign(x),
     math.ExpOp: lambda _, y: y,
-    math.Exp2Op: _scaled(numbers.log(2)),
+    math.Exp2Op: lambda x, y: arith.mulf(y, number_like(x, numbers.log(2))),
     math.ExpM1Op: lambda x, y: arith.addf(y, number_like(x, 1)),
     math.LogOp: lambda x, _: _reciprocal(x),
     math.Log2Op: _over(numbers.log(2)),

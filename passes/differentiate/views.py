@@ -34,13 +34,10 @@ def reassembled(storage: ir.Value, like: ir.Value) -> ir.Value:
             parts.append(tensor.dim(like, build.value(part.dim)))
         else:
             lengths = builders.lengths(whole, part.dim, stored=True)
-            parts.append(lengths if part.kind == "lengths" else _starts(lengths))
+            if part.kind == "starts":  # windows that follow one another without gaps
+                lengths = vectors.section(vectors.scan(lengths), 0, shapes.dim(lengths, 0))
+            parts.append(lengths)
     return builders.assemble(parts, shape.layout, shape.shape)
-
-
-def _starts(lengths: ir.Value) -> ir.Value:
-    """Where windows start that follow one another without gaps."""
-    return vectors.section(vectors.scan(lengths), 0, shapes.dim(lengths, 0))
 
 
 def fitted(x: ir.Value, like: ir.Value) -> ir.Value:

@@ -162,16 +162,13 @@ def _function(signature: Signature, arguments: Sequence[Parameter]) -> str:
         slots.append(slot)
     if returned or signature.status:
         lines += _returned_struct(signature, returned)
+        is_scalar = not signature.status and len(returned) == 1 and not returned[0].is_array
         # a scalar alone is returned, and stored to where the last slot points
-        slots.insert(len(slots) if _is_direct(signature, returned) else 0, "&made")
+        slots.insert(len(slots) if is_scalar else 0, "&made")
     lines.append(f"  void *slots[] = {{{', '.join(slots) or 'NULL'}}};")
     lines.append(f"  const int64_t size = ragged_call({packed_name(signature.name)}, slots);")
     lines.append(f"  if (size != 0) return _no_memory({c_string(signature.name)}, size);")
     return "\n".join([*lines, *_take_results(signature, returned), *_status(signature), "  return 0;", "}", ""])
-
-
-def _is_direct(signature: Signature, returned: Sequence[Member]) -> bool:
-    return not signature.status and len(returned) == 1 and not returned[0].is_array
 
 
 def _argument(number: int, argument: Parameter) -> tuple[list[str], str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Extent, Q
 from ragged_dialect.ir.expressions import never_negative
-from ragged_dialect.iteration import Access, Iteration, Use, is_elementwise
+from ragged_dialect.iteration import Iteration, Use, is_elementwise
 from ragged_dialect.types import is_tensor
 
 
@@ -102,14 +102,11 @@ def check_reach(ask: Checker[Q], iteration: Iteration, operands: list[ir.Value])
     """Every index that is not a plain loop stays inside the extent of its dim, at all indices of its
     loops. Their extents are known to be equal for all operands by then."""
     for operand, access in zip(operands, iteration.accesses, strict=False):
-        for dim, expr in _compound(access):
+        compound = [(dim, expr) for dim, expr in enumerate(access.exprs) if access.loops[dim] is None]
+        for dim, expr in compound:
             low, high = _bounds(ask, expr, lambda loop: ask.minus(_extent(ask, iteration, operands, loop), 1))
             ask.valid("at_least", dim, low, factor=0)
             ask.valid("covers", dim, ask.extent(operand, dim), ask.plus(high, 1))
-
-
-def _compound(access: Access) -> list[tuple[int, ir.AffineExpr]]:
-    return [(dim, expr) for dim, expr in enumerate(access.exprs) if access.loops[dim] is None]
 
 
 def _extent(ask: Checker[Q], iteration: Iteration, operands: list[ir.Value], loop: int) -> Extent[Q]:

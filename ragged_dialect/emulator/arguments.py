@@ -88,18 +88,13 @@ def _integer(bits: int, value: int | float | np.generic) -> int:
 
 def _float(kind: str, value: float) -> int:
     if kind == "bfloat":
-        return _bfloat(value)
+        return int(np.array(value, ml_dtypes.bfloat16).view(np.uint16))  # rounded to nearest even
     if kind not in _FLOAT_FORMATS:
         raise _Mismatch(f"expected a parameter of a scalar type, got {kind}")
     try:
         return int.from_bytes(struct.pack("<" + _FLOAT_FORMATS[kind], value), "little")
     except OverflowError:
         return int.from_bytes(struct.pack("<" + _FLOAT_FORMATS[kind], float("inf") * value), "little")
-
-
-def _bfloat(value: float) -> int:
-    """Rounded to nearest even."""
-    return int(np.array(value, ml_dtypes.bfloat16).view(np.uint16))
 
 
 def _describe(value: object) -> str:

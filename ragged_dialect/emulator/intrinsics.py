@@ -117,16 +117,12 @@ def _lane_mask(match: re.Match[str], signature: Signature, machine: Addresses) -
     return Definition((*_lane(machine), *bits, f"%r = {_LANE_MASKS[match[1]]}"), "%r")
 
 
-def _constant(value: str) -> Maker:
-    return lambda match, signature, machine: Definition((), value)
-
-
 REGISTERS: tuple[tuple[str, Maker], ...] = (
     (r"read\.ptx\.sreg\.(ntid|ctaid|nctaid)\.([xyz])", _dimension),
     (r"read\.ptx\.sreg\.tid\.([xyz])", _thread_number),
     (r"read\.ptx\.sreg\.(lane|warp)id", _lane_number),
     (r"read\.ptx\.sreg\.lanemask\.(eq|lt|le|gt|ge)", _lane_mask),
-    (r"read\.ptx\.sreg\.warpsize", _constant("32")),
+    (r"read\.ptx\.sreg\.warpsize", lambda match, signature, machine: Definition((), "32")),
 )
 """Patterns of names after `llvm.nvvm.`, and how they are defined."""
 

@@ -65,7 +65,7 @@ class _Function:
         self._lines: list[str] = []
         self._loops: list[tuple[str, str]] = []
         self._count = 0
-        self._returns = not _is_none(node.returns)
+        self._returns = not (isinstance(node.returns, ast.Constant) and node.returns.value is None)
         parameters = [argument.arg for argument in node.args.args]
         for argument in node.args.args:
             self._assign(argument.arg, f"%{argument.arg}", self._annotated(argument.annotation))
@@ -249,10 +249,6 @@ class _Function:
 
 def _literal(number: int) -> str:
     return str(number - (1 << 64) if number >> 63 > 0 else number)
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _as_load(target: ast.expr) -> ast.expr:

@@ -81,7 +81,8 @@ def _parsed(text: str) -> Iterator[_Line]:
 
 def _figures(lines: list[_Line], labels: dict[str, int]) -> Sass:
     loops = _innermost(lines, labels)
-    lines = _without_end(lines)
+    if lines and lines[-1].opcode == "BRA":  # code ends in a branch to itself, which no thread reaches
+        lines = lines[:-1]
     opcodes = Counter(line.opcode for line in lines)
     return Sass(
         instructions=len(lines),
@@ -94,11 +95,6 @@ def _figures(lines: list[_Line], labels: dict[str, int]) -> Sass:
         fences=opcodes["MEMBAR"],
         loops=loops,
     )
-
-
-def _without_end(lines: list[_Line]) -> list[_Line]:
-    """Code ends in a branch to itself, which no thread reaches."""
-    return lines[:-1] if lines and lines[-1].opcode == "BRA" else lines
 
 
 def _widths(lines: list[_Line], opcode: str) -> dict[int, int]:

@@ -47,7 +47,7 @@ class LowerLibdeviceCalls(RaggedPass):
         """Replace in every gpu.module of a module."""
         kept: set[str] = set()
         for call in device_ops(op, "llvm.call".__eq__):
-            callee = _callee(call)
+            callee = call.attributes["callee"].value if "callee" in call.attributes else ""
             if callee in _NAMES:
                 _replace(call, _NAMES[callee])
             else:
@@ -56,10 +56,6 @@ class LowerLibdeviceCalls(RaggedPass):
             name = function.attributes["sym_name"].value
             if name.startswith(PREFIX) and name not in kept and not len(function.regions[0].blocks):
                 function.erase()
-
-
-def _callee(call: ir.Operation) -> str:
-    return call.attributes["callee"].value if "callee" in call.attributes else ""
 
 
 def _replace(call: ir.Operation, name: str) -> None:

@@ -71,7 +71,8 @@ def _split(op: ir.Operation, loop: int, elements: int) -> None:
     generic = GenericOp(op)
     combiners = combiners_of(generic).values()
     with ir.InsertionPoint(op), op.location:
-        rows = max(1, DEVICE.part_tiles * elements // _inner(generic, loop))
+        inner = prod(max(1, generic.static_extent(d) or 1) for d in range(generic.rank) if d != loop)
+        rows = max(1, DEVICE.part_tiles * elements // inner)
         extent = generic.extent(loop)
         tiles = build.ceildiv(extent, rows)
         parts = [allocated(tiles, out) for out in generic.outs]
@@ -85,7 +86,3 @@ def _split(op: ir.Operation, loop: int, elements: int) -> None:
         for combiner, kept, out in zip(combiners, parts, generic.outs, strict=True):
             combine(combiner, kept, out)
     op.erase()
-
-
-def _inner(generic: GenericOp, loop: int) -> int:
-    return prod(max(1, generic.static_extent(d) or 1) for d in range(generic.rank) if d != loop)

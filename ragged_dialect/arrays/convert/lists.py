@@ -223,7 +223,9 @@ def text(x: RaggedArray) -> str:
     where = "" if x.device == "cpu" else f", device={x.device}"
     lines = [f'RaggedArray([{extents}], {x.dtype}, "{x.layout}"{where})']
     for dim in x.ragged_dims:
-        lines.append(f"  lengths of dim {dim}: {_short(x.lengths_of(dim))}")
+        lengths = storage.to_host(storage.take(x.lengths_of(dim)))
+        shown = np.array2string(lengths, threshold=12, edgeitems=4, separator=", ")
+        lines.append(f"  lengths of dim {dim}: {shown}")
     parts = [] if x.layout.has_tiles else components(x.detach(), _SHOWN)  # holes of tiles are no elements
     for number, part in enumerate(parts):
         small = isinstance(part, RaggedArray) and prod(part.buffer.shape) <= _WHOLE
@@ -232,10 +234,6 @@ def text(x: RaggedArray) -> str:
     if len(x) > len(parts):
         lines.append(f"  … {len(x) - len(parts)} more")
     return "\n".join(lines)
-
-
-def _short(vector: Array) -> str:
-    return np.array2string(storage.to_host(storage.take(vector)), threshold=12, edgeitems=4, separator=", ")
 
 
 def _array_text(part: RaggedArray | Dense) -> str:

@@ -67,13 +67,10 @@ class Grouped:
 def leaves_children(axis: NestedAxis, gone: frozenset[int]) -> bool:
     """Whether a level stays when levels of its axis are reduced, and one above it does not, of which one is ragged."""
     return any(
-        level not in gone and any(above < level and _is_ragged(letter, axis.letters[above]) for above in gone)
+        level not in gone
+        and any(above < level and (letter in RAGGED or axis.letters[above] in RAGGED) for above in gone)
         for level, letter in enumerate(axis.letters)
     )
-
-
-def _is_ragged(*letters: str) -> bool:
-    return any(letter in RAGGED for letter in letters)
 
 
 def folds_pairs(x: Tensor, dims: frozenset[int]) -> bool:

@@ -64,10 +64,6 @@ def _of(fixed: Static) -> Function:
     return fixed.value
 
 
-def _static(function: Function) -> Sequence[str]:
-    return sorted(function.static) if isinstance(function, JitFunction) else ()
-
-
 def value_and_grad(function: Function, argnums: Numbers = 0, *, has_aux: bool = False) -> JitFunction:
     """A function with the value of another one, whose result is one number of floats, and its gradient.
 
@@ -94,7 +90,10 @@ def grad(function: Function, argnums: Numbers = 0, *, has_aux: bool = False) -> 
 def _derived(op: str, function: Function, argnums: Numbers, has_aux: bool) -> JitFunction:
     if not isinstance(has_aux, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"{op}: expected a boolean for has_aux, got {type(has_aux).__name__}")
-    return jit(_Derived(op, _checked(op, function), argnums, has_aux), static=_static(function))
+    return jit(
+        _Derived(op, _checked(op, function), argnums, has_aux),
+        static=sorted(function.static) if isinstance(function, JitFunction) else (),
+    )
 
 
 class _Derived:

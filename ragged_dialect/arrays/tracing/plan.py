@@ -117,15 +117,11 @@ def stored_key(specs: Sequence[Spec | None], parameters: Mapping[str, object]) -
     """What an operation on the CPU is compiled for, as text; None on a GPU, and for parameters that have none."""
     if any(s is not None and s.device != "cpu" for s in specs):
         return None
-    shown = [None if s is None else _spec_text(s) for s in specs]
+    shown = [None if s is None else [str(s.layout), s.shape, s.dtype.name, s.library, s.weak] for s in specs]
     try:
         return [shown, [[name, _text(value)] for name, value in parameters.items()]]
     except TypeError:
         return None
-
-
-def _spec_text(spec: Spec) -> list[object]:
-    return [str(spec.layout), spec.shape, spec.dtype.name, spec.library, spec.weak]
 
 
 def _text(value: object) -> object:
