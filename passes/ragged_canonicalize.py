@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from io import BytesIO
 from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.generic import generic
-from ragged_dialect.ir.clone import copy_attributes
+from ragged_dialect.ir.clone import bytecode, copy_attributes
 from ragged_dialect.iteration import MAPPING, is_elementwise, share_mapping, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import patterns
@@ -79,23 +78,16 @@ class RaggedCanonicalize(RaggedPass):
         settled = b""
         for _ in range(_ROUNDS):
             manager.run(op)
-            if settled and _bytes(op) == settled:  # nothing new for a pattern to match
+            if settled and bytecode(op) == settled:  # nothing new for a pattern to match
                 return
             if run_patterns(op, own, self.seed):
                 continue
             schedule(op)
-            after = _bytes(op)
+            after = bytecode(op)
             if after == settled:
                 return
             settled = after
         raise PassFailure(op, f"{self.name}: expected a normal form within {_ROUNDS} rounds, got none")
-
-
-def _bytes(op: ir.Operation) -> bytes:
-    """The op as bytecode, which costs a fraction of its text: printing verifies first."""
-    buffer = BytesIO()
-    op.write_bytecode(buffer)
-    return buffer.getvalue()
 
 
 def generalize_static_tiles(module: ir.Operation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 import re
 import shutil
@@ -28,6 +27,7 @@ from ragged_dialect.compiler.llvm_ir import llvm_ir
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import CompileError
 from ragged_dialect.execution import Lowered, lower_for_cpu
+from ragged_dialect.ir.clone import bytecode
 from ragged_dialect.lowering.math.library import required_libraries
 from ragged_dialect.lowering.memory_runtime import CALL
 from ragged_dialect.lowering.program_runtime import EXCHANGES, add_runtime
@@ -77,7 +77,8 @@ def _build(lowered: Lowered, names: list[str | None], folder: Path, soname: str,
     threaded = _SET_THREADS in _symbols(lowered.module)
     add_packed_entry(lowered.module, lowered.symbol, packed_name(name))
     add_runtime(lowered.module)
-    code = object_code(llvm_ir(_again(lowered.module, name)), frozenset((packed_name(name), _SET_THREADS, CALL)), cpu)
+    again = load_module(bytecode(lowered.module), context(), name)  # with what was added to it, verified
+    code = object_code(llvm_ir(again), frozenset((packed_name(name), _SET_THREADS, CALL)), cpu)
     (folder / "program.o").write_bytes(code)
     (folder / _HEADER).write_text(header(signature, parameters(signature, names)), encoding="utf-8")
     (folder / "wrapper.c").write_text(wrapper(signature, lowered.checks, _HEADER, threaded), encoding="utf-8")
@@ -87,13 +88,6 @@ def _build(lowered: Lowered, names: list[str | None], folder: Path, soname: str,
 
 def _symbols(module: ir.Module) -> set[str]:
     return {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
-
-
-def _again(module: ir.Module, name: str) -> ir.Module:
-    """A module with what was added to it, parsed and verified."""
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return load_module(buffer.getvalue(), context(), name)
 
 
 def c_compiler() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ from ragged_dialect.asm.short import to_short, translate
 from ragged_dialect.asm.source import MEMORY, Source
 from ragged_dialect.dialect import load_extensions, load_named
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.clone import bytecode
 from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.layout import Layout
 from ragged_dialect.verify import verify_ragged
@@ -92,9 +92,7 @@ def _load_safely(text: str | bytes, context: ir.Context, filename: str) -> ir.Mo
 def copy_module(module: ir.Module) -> ir.Module:
     """A module of the same program in the same context, verified as by `load_module`. Its bytecode is our
     own, so that no child reads it first; text would lose locations."""
-    data = io.BytesIO()
-    module.operation.write_bytecode(data)
-    return _load(data.getvalue(), module.context, MEMORY)
+    return _load(bytecode(module), module.context, MEMORY)
 
 
 def _load(text: str | bytes, context: ir.Context, filename: str) -> ir.Module:

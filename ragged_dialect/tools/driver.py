@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import sys
 from collections.abc import Generator, Iterable, Sequence
@@ -17,6 +16,7 @@ from ragged_dialect.asm.probe import is_bytecode
 from ragged_dialect.asm.short import to_short
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.ir.clone import bytecode
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.passes.pipeline import UnknownPass, is_known, parse_pipeline
 from ragged_dialect.passes.running import MODULE, PassFailed, Stage, Watcher, run_pipeline
@@ -270,13 +270,11 @@ def _only_op(module: ir.Module, where: str) -> ir.Operation:
 
 
 def _bytecode(op: ir.Module | ir.Operation, version: int | None) -> bytes:
-    buffer = io.BytesIO()
     try:
         with collect(op.operation.context):  # what it says goes to stderr
-            op.operation.write_bytecode(buffer, desired_version=version)
+            return bytecode(op, version)
     except ValueError:
         raise RaggedError(f"expected a version of bytecode that can be written, got {version}") from None
-    return buffer.getvalue()
 
 
 def _stock_flags(printing: Printing, output: Output) -> list[str]:

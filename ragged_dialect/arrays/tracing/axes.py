@@ -76,8 +76,10 @@ def shape_of(axes: Sequence[Axis]) -> RaggedShape:
     return RaggedShape(layout_of(axes), tuple(extents))
 
 
-def batch_axis(axis: NestedAxis, level: int) -> PlainAxis:
-    """A dense level of an axis as a plain one."""
+def batch_axis(axis: Axis, level: int) -> PlainAxis:
+    """A dense level of an axis as a plain one, which an axis without others is."""
+    if isinstance(axis, PlainAxis):
+        return axis
     origin = axis.root.origin
     if origin is None or origin.derived:
         return PlainAxis(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, running
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.ir import shapes
-from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.clone import ValueMap, bytecode, clone
 from ragged_dialect.passes.differentiate.program import recorded
 
 
@@ -156,8 +155,7 @@ def _plain_origin(tensors: Sequence[Tensor], origin: Origin) -> Origin | None:
     """Where a dense extent that was an argument's comes from now."""
     x = tensors[origin.leaf]
     number, level = x.place(origin.dim)
-    axis = x.axes[number]
-    return axis.origin if isinstance(axis, PlainAxis) else batch_axis(axis, level).origin
+    return batch_axis(x.axes[number], level).origin
 
 
 def _values_of(axis: NestedAxis) -> list[ir.Value]:
@@ -189,6 +187,4 @@ def _bytecode(
         for op in ops:
             clone(op, known)
         ir.Operation.create("func.return", operands=[known[value] for value in returned])
-    data = io.BytesIO()
-    module.operation.write_bytecode(data)
-    return data.getvalue()
+    return bytecode(module)
