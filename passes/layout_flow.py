@@ -101,7 +101,8 @@ class LayoutFlow:
             self._given.add(value)
         joined = known.layout.join(layout)
         if joined is None or (value in self._given and joined != known.layout):
-            self._conflict(value, known.layout, why, layout)
+            if self._final:
+                _fail_twice(self._why.get(value, _place(value)), known.layout, why, layout)
             return
         if value in self._why and joined == known.layout:
             return
@@ -111,10 +112,6 @@ class LayoutFlow:
             raise PassFailure(_place(value), f"{error}") from error
         self._why[value] = why
         self._work.append(value)
-
-    def _conflict(self, value: ir.Value, known: Layout, why: ir.Operation, layout: Layout) -> None:
-        if self._final:
-            _fail_twice(self._why.get(value, _place(value)), known, why, layout)
 
     def _connect(self, values: Sequence[ir.Value], why: ir.Operation) -> None:
         """All values have one layout."""

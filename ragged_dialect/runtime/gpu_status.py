@@ -36,28 +36,24 @@ class StreamStatus:
         self._host = np.frombuffer(self._pinned, record.dtype, record.size)
         self._host[...] = record
         self._event = cupy.cuda.Event(disable_timing=True)
-        self._in_graph = False
+        self.in_graph = False
+        """Whether calls were captured to a graph, which may run at any time."""
 
     def queue_copy(self, captured: bool) -> None:
         """Copy the status to the host behind what is queued. Once this is `captured` to a graph, only
         `wait` tells when a copy is done."""
         self._copy()
-        self._in_graph = self._in_graph or captured
+        self.in_graph = self.in_graph or captured
         if not captured:
             self._event.record(self._stream)
 
     def arrived(self) -> bool:
         """Whether the copy of the last call is done."""
-        return not self._in_graph and self._event.done
+        return not self.in_graph and self._event.done
 
     def wait(self) -> None:
         """Wait for what is queued."""
         self._stream.synchronize()
-
-    @property
-    def in_graph(self) -> bool:
-        """Whether calls were captured to a graph, which may run at any time."""
-        return self._in_graph
 
     def raise_failure(self) -> None:
         """RuntimeCheckError for a failure whose copy is done; the status is good again after it."""

@@ -100,14 +100,6 @@ class _Sizes:
         """Whether any block is done soon, whatever the data."""
         return isinstance(self.rows, int) and isinstance(self.width, int) and self.rows * self.width <= self.long
 
-    def are_many(self) -> ir.Value:
-        """Whether a device does not have a block for every component at once."""
-        return build.more(self.count, MANY)
-
-    def are_large(self) -> ir.Value:
-        """Whether a block may take long, were all rows in one component."""
-        return build.more(build.mul(self.rows, self.width), self.long)
-
     def are_short(self) -> ir.Value:
         """Whether the mean component is too short for a block."""
         short = build.minimum(build.maximum(build.mul(self.width, DEVICE.component_rows), SHORT[0]), SHORT[1])
@@ -139,12 +131,13 @@ def _make_versions(forall: ir.Operation, number: int, long: int) -> bool:
             for part in tiled:
                 part.erase()
             return False
-        many = sizes.are_many()
+        many = build.more(sizes.count, MANY)
         short = arith.andi(many, sizes.are_short())
         gates = [_gate(number), _gate(number + 1)]
         _pick_version(found, sizes, short, gates)
         blocks = _recounted(forall, arith.select(short, build.value(0), build.value(sizes.count)))
-        some = scf.IfOp(arith.ori(many, sizes.are_large()))
+        large = build.more(build.mul(sizes.rows, sizes.width), long)  # a block may take long, were all rows in one
+        some = scf.IfOp(arith.ori(many, large))
         with ir.InsertionPoint(some.then_block):
             last = scf.YieldOp([])
         with ir.InsertionPoint(last):

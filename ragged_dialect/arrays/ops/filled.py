@@ -11,7 +11,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of, take
 from ragged_dialect.arrays.index.rows import as_index
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.axes import PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -109,7 +109,7 @@ def _axis(trace: Trace, x: ArrayLike) -> PlainAxis:
         return PlainAxis(_extent(trace.op, x.constant))
     for (_, level), (axis, number) in trace.extents.items():
         if number is x:
-            return batch_axis(axis, level) if isinstance(axis, NestedAxis) else axis
+            return batch_axis(axis, level)
     return PlainAxis(None)
 
 

@@ -226,8 +226,7 @@ def _axis(operands: Sequence[Tensor], names: Sequence[str], run: str, levels: di
     if len(run) == 1:
         x, dim = levels[run].level
         number, level = x.place(dim)
-        axis = x.axes[number]
-        return axis if isinstance(axis, PlainAxis) else batch_axis(axis, level)
+        return batch_axis(x.axes[number], level)
     for x, own in zip(operands, names, strict=True):
         for number, axis in enumerate(x.axes):
             if (axis.letters, "".join(own[d] for d in x.layout.dims(number))) == (letters, run):

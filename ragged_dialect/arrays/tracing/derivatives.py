@@ -39,12 +39,12 @@ class _Leaf:
     tensor: Tensor
     root: ir.Value
 
-    def tracer(self) -> Tensor:
-        """What the function gets."""
+    def like(self, value: ir.Value) -> Tensor:
+        """A value of all of such elements as a tracer."""
         x = self.tensor
         if x.weak:
-            return Tensor(x.trace, self.root, x.dtype, (), weak=True)
-        return x.trace.assembled(self.root, x.axes, x.dtype)
+            return Tensor(x.trace, value, x.dtype, (), weak=True)
+        return x.trace.assembled(value, x.axes, x.dtype)
 
 
 class Recorded:
@@ -63,7 +63,7 @@ class Recorded:
         def run() -> Nested:
             changed = list(arguments)
             for k, leaves, tree in zip(numbers, self.leaves, self.trees, strict=True):
-                changed[k] = unflatten(tree, [leaf.tracer() for leaf in leaves])
+                changed[k] = unflatten(tree, [leaf.like(leaf.root) for leaf in leaves])
             return function(*changed)
 
         self.ops, results = program.recorded(self.trace.block, run)
@@ -109,7 +109,7 @@ class Recorded:
             gradients = self._with(kept, gradients)
         found = iter(gradients)
         return [
-            unflatten(tree, [self._gradient(leaf.tensor, next(found)) for leaf in leaves])
+            unflatten(tree, [leaf.like(next(found)) for leaf in leaves])
             for leaves, tree in zip(self.leaves, self.trees, strict=True)
         ]
 
@@ -128,11 +128,6 @@ class Recorded:
                         builders.assert_valid(sizes, "equal", self.op, axis)
                 gradients = [whole if gradient == value else gradient for gradient in gradients]
         return gradients
-
-    def _gradient(self, x: Tensor, value: ir.Value) -> Tensor:
-        if x.weak:
-            return Tensor(self.trace, value, x.dtype, (), weak=True)
-        return self.trace.assembled(value, x.axes, x.dtype)
 
     def pushed(self, tangents: Sequence[Sequence[Nested]]) -> Nested:
         """The tangents of the results, as their tree; those of results that are no floats are zeros."""

@@ -97,7 +97,7 @@ class Tensor(Value):
         axis = self.axes[number]
         known = self.trace.extents.get((id(axis), level))
         if known is None:
-            origin = (axis if isinstance(axis, PlainAxis) else batch_axis(axis, level)).origin
+            origin = batch_axis(axis, level).origin
             with _behind(self.value):  # others may ask, outside of a body
                 value = build.to_i64(self.extent(dim))
             made = self.trace.counted(value, origin)

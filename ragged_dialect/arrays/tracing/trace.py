@@ -115,7 +115,8 @@ class Trace:
         self.inside_operation = False
         self.rows_apart = False  # in a step of `rg.scan`, whose rows are of different components
         self.has_derivatives = True
-        self._structures: dict[Origin, NestedAxis] = {}
+        self.structures: dict[Origin, NestedAxis] = {}
+        """The axes of the arguments' structures that something has asked for."""
         self.tensors: list[Tensor] = []
         self.held: list[Tensor] = []
         self._captured: dict[int, Tensor] = {}
@@ -219,7 +220,7 @@ class Trace:
 
     def argument_axis(self, origin: Origin) -> NestedAxis:
         """The axis of an argument's structure, or of one derived from it."""
-        found = self._structures.get(origin)
+        found = self.structures.get(origin)
         if found is None:
             structure = structure_at(self.leaves, origin)
             self.wanted.append(origin)
@@ -231,7 +232,7 @@ class Trace:
             ]
             for level in structure.extent_parts:
                 extents[level] = self.block.add_argument(ir.IndexType.get(), ir.Location.unknown())
-            found = self._structures[origin] = NestedAxis(structure.letters, vectors, extents, origin)
+            found = self.structures[origin] = NestedAxis(structure.letters, vectors, extents, origin)
         return found
 
     def _add(self, type_: ir.Type, leaf: int) -> ir.Value:
@@ -394,18 +395,13 @@ class Trace:
 
     def unified(self) -> ValueMap:
         """The vectors of axes that a guard made equal to others, and these."""
-        axes = [axis for axis in (*self._structures.values(), *self._prefixes.values()) if axis.root is not axis]
+        axes = [axis for axis in (*self.structures.values(), *self._prefixes.values()) if axis.root is not axis]
         return {old: new for axis in axes for old, new in zip(axis.vectors, axis.root.vectors, strict=True)}
 
     @property
     def asked(self) -> tuple[Guard, ...]:
         """What is asked of the arguments of calls."""
         return (*self.guards, *([self.computed] if self.computed.has_integers else []))
-
-    @property
-    def structures(self) -> dict[Origin, NestedAxis]:
-        """The axes of the arguments' structures that something has asked for."""
-        return self._structures
 
     def plan(self, results: Sequence[Result]) -> Plan:
         """What running the function needs beside its program."""
