@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -17,7 +18,7 @@ from ragged_dialect.lowering.runs import fill_runs
 from ragged_dialect.lowering.views import positions
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, parent_dims
-from ragged_dialect.types import storage_type, vector_type
+from ragged_dialect.types import storage_type
 
 
 def empty_parts(
@@ -88,8 +89,7 @@ class _Empty:
     def _same_axis(self, axis: int) -> tuple[Parts, int] | None:
         """The like and its axis when the result's axis takes the first levels of it in order."""
         dims = list(self.shape.layout.dims(axis))
-        first = self.sources[dims[0]]
-        assert first is not None
+        first = self._source(dims[0])
         like = self.likes[first.like]
         like_axis, at = like.layout.locate(first.level)
         wanted = [Source(first.like, first.level + step) for step in range(len(dims))]
@@ -163,8 +163,7 @@ class _Empty:
     def _above(self, axis: int, dim: int, fixed: list[Mixed]) -> tuple[Parts, Source, list[Mixed]]:
         """The like of a ragged level, its source, and the indices of the levels above it there, under
         an index tuple of the result."""
-        source = self.sources[dim]
-        assert source is not None
+        source = self._source(dim)
         like = self.likes[source.like]
         like_axis, _ = like.layout.locate(source.level)
         mapping = parent_dims([x.shape for x in self.likes], self.sources, self.shape, dim)
@@ -189,12 +188,7 @@ class _Empty:
         if "t" not in letters and len(ragged) == 1:
             return self._lengths_below(axis, ragged[0], levels, length)
         count = self._visit(axis, levels, [build.value(0)], lambda _, state: [build.add(state[0], 1)])[0]
-        init = shapes.cast(shapes.empty([count], build.i64()), vector_type())
-
-        def store(fixed: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
-            return [build.add(state[0], 1), tensor.insert(build.to_i64(length(fixed)), state[1], [state[0]])]
-
-        return self._visit(axis, levels, [build.value(0), init], store)[1]
+        return walks.collected(count, partial(self._visit, axis, levels), length)
 
     def _lengths_below(self, axis: int, at: int, levels: int, length: Callable[[list[Mixed]], Mixed]) -> ir.Value:
         """`length` of the tuples of some levels, of which only the one `at` is ragged: those under every index
@@ -218,7 +212,7 @@ class _Empty:
 
             return generic([], [run], [ir.AffineMap.get_identity(1)], ["parallel"], element).result
 
-        into = shapes.cast(shapes.empty([build.value(build.mul(elements, inner))], build.i64()), vector_type())
+        into = vectors.empty(build.mul(elements, inner))
         return fill_runs(self.ctx, build.product(above), into, place, lengths)
 
     def _extent(self, axis: int, dim: int, fixed: list[Mixed]) -> Mixed:
@@ -227,7 +221,7 @@ class _Empty:
         like, source, above = self._above(axis, dim, fixed)
         return like.loop_extent(source.level, above)
 
-    def _visit(self, axis: int, levels: int, inits: list[ir.Value], body: walks.Visit) -> list[ir.Value]:
+    def _visit(self, axis: int, levels: int, inits: Sequence[ir.Value], body: walks.Visit) -> list[ir.Value]:
         """Visit the index tuples of the first levels of the result's axis."""
         dims = self.shape.layout.dims(axis)
         return walks.visit(self.ctx, levels, lambda fixed: self._extent(axis, dims[len(fixed)], fixed), inits, body)

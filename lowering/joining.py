@@ -16,7 +16,7 @@ from ragged_dialect.lowering.parts import Parts, Range
 from ragged_dialect.lowering.runs import fill_runs
 from ragged_dialect.lowering.views import outer_count
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.types import storage_type, vector_type
+from ragged_dialect.types import storage_type
 
 _INTERLEAVED = 16
 """Columns that one loop makes rows of: LLVM unrolls it over so many; of more it would look for the one to be read."""
@@ -118,8 +118,7 @@ class _Runs:
             return vectors.generate(
                 shapes.dim(found[0], 0), lambda i: build.value(_sum([shapes.load(vector, i) for vector in found]))
             )
-        size = build.value(self.size(level, [shapes.dim(vector, 0) for vector in found]))
-        into = shapes.cast(shapes.empty([size], build.i64()), vector_type())
+        into = vectors.empty(self.size(level, [shapes.dim(vector, 0) for vector in found]))
         return self.copy(found, into, level, 0)
 
     def copy(self, sources: list[ir.Value], into: ir.Value, level: int, axis: int) -> ir.Value:

@@ -328,15 +328,10 @@ def _ordered(nest: Nest, loops: list[int]) -> list[int]:
             dims = operand.parts.layout.dims(axis)
             for at, dim in enumerate(dims):
                 loop = operand.loops[dim]
-                if loop in parents and not _has_extent(operand.parts, dim):
+                if loop in parents and not operand.parts.has_one_extent(dim):
                     parents[loop] |= {k for d in dims[:at] if (k := operand.loops[d]) in parents}
     done: list[int] = []
     while len(done) < len(loops):
         ready = [k for k in loops if k not in done and parents[k] <= set(done)]
         done.append(ready[0])
     return done
-
-
-def _has_extent(parts: Parts, dim: int) -> bool:
-    """Whether a level is as long under every index of the levels above."""
-    return parts.layout.letter(dim) == "d" and not parts.layout.is_split_outer(dim)

@@ -164,6 +164,10 @@ class Parts:
         axis, _ = self.layout.locate(dim)
         return self.storage_dim(axis) if self.layout.is_plain(dim) else self.parents(dim + 1)
 
+    def has_one_extent(self, dim: int) -> bool:
+        """Whether a level is as long under every index of the levels above."""
+        return self.layout.letter(dim) == "d" and not self.layout.is_split_outer(dim)
+
     def vector_size(self, vector: ir.Value) -> Mixed:
         """Number of entries of an index vector."""
         return self.ctx.memo(("dim", vector, 0), lambda: shapes.dim(vector, 0))

@@ -148,8 +148,7 @@ def outer_count(parts: Parts, dim: int) -> Mixed:
 def append(vector: ir.Value, element: Mixed) -> ir.Value:
     """A vector with one more entry."""
     size = shapes.dim(vector, 0)
-    init = shapes.cast(shapes.empty([build.value(build.add(size, 1))], build.i64()), vector.type)
-    grown = shapes.insert_slice(vector, init, [0], [size])
+    grown = shapes.insert_slice(vector, vectors.empty(build.add(size, 1)), [0], [size])
     return tensor.insert(build.to_i64(element), grown, [build.value(size)])
 
 

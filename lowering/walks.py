@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ragged_dialect._mlir import ir, tensor
@@ -10,7 +11,6 @@ from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering.parts import Parts
-from ragged_dialect.types import vector_type
 
 if TYPE_CHECKING:
     from ragged_dialect.lowering.context import Lowering
@@ -64,15 +64,21 @@ def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
 
 def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixed]], Mixed]) -> ir.Value:
     """A vector with one entry per index tuple of the first `levels` levels, in logical order."""
-    size = count_tuples(parts, axis, levels)
-    init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
+    return collected(count_tuples(parts, axis, levels), partial(walk, parts, axis, levels), element)
+
+
+def collected(
+    size: Mixed, visit: Callable[[Sequence[ir.Value], Visit], list[ir.Value]], element: Callable[[list[Mixed]], Mixed]
+) -> ir.Value:
+    """A vector with an entry for each of the index tuples that are visited."""
+    init = vectors.empty(size)
 
     def body(fixed: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
         count, vector = state
         vector = tensor.insert(build.to_i64(element(fixed)), vector, [count])
         return [build.add(count, 1), vector]
 
-    return walk(parts, axis, levels, [build.value(0), init], body)[1]
+    return visit([build.value(0), init], body)[1]
 
 
 def logical_lengths(parts: Parts, dim: int) -> ir.Value:

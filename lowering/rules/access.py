@@ -49,13 +49,13 @@ def lower_row_ids(ctx: Lowering, op: ir.Operation) -> None:
     parts = ctx.parts(op.operands[0])
     offsets = _element_offsets(parts, _level(op))
     known = _known_total(parts, _level(op))
-    size = vectors.last(offsets) if known is None else build.value(known)
+    size = vectors.last(offsets) if known is None else known
 
     def place(q: ir.Value) -> list[Range]:
         start = shapes.load(offsets, q)
         return [(start, build.sub(shapes.load(offsets, build.add(q, 1)), start))]
 
-    ids = shapes.cast(shapes.empty([size], build.i64()), offsets.type)
+    ids = vectors.empty(size)
     count = build.sub(shapes.dim(offsets, 0), 1)
     _replace(op, fill_runs(ctx, count, ids, place, lambda q, run: shapes.fill(build.to_i64(q), run)))
 
@@ -158,22 +158,19 @@ def lower_extract_slice(ctx: Lowering, op: ir.Operation) -> None:
             row.append(bound[dims[0]] if plain else whole)
     dynamic, static = zip(*map(build.split, rows), strict=True)
     values = tensor.extract_slice(storage_type(shape, type_.element_type), parts.values, *dynamic, *static)
-    ctx.bind(op.results[0], Parts(ctx, shape, values, _moved_vectors(parts, shape), _moved_extents(parts, shape), {}))
+    ctx.bind(op.results[0], _moved(parts, shape, values))
 
 
 def _ragged_dims(layout: Layout) -> list[int]:
     return [d for d in range(layout.rank) if not layout.is_plain(d)]
 
 
-def _moved_vectors(parts: Parts, shape: RaggedShape) -> dict[tuple[str, int], ir.Value]:
-    """Vectors by new dim, where only plain dims came or went."""
+def _moved(parts: Parts, shape: RaggedShape, values: ir.Value) -> Parts:
+    """Other values below the levels of parts, where only plain dims came or went."""
     to = dict(zip(_ragged_dims(parts.layout), _ragged_dims(shape.layout), strict=True))
-    return {(kind, to[dim]): vector for (kind, dim), vector in parts.vectors.items()}
-
-
-def _moved_extents(parts: Parts, shape: RaggedShape) -> dict[int, Mixed]:
-    to = dict(zip(_ragged_dims(parts.layout), _ragged_dims(shape.layout), strict=True))
-    return {to[d]: parts.extent(d) for d in to if shape.has_extent_part(to[d])}
+    moved = {(kind, to[dim]): vector for (kind, dim), vector in parts.vectors.items()}
+    extents = {to[d]: parts.extent(d) for d in to if shape.has_extent_part(to[d])}
+    return Parts(parts.ctx, shape, values, moved, extents)
 
 
 def lower_reshape(ctx: Lowering, op: ir.Operation) -> None:
@@ -187,9 +184,7 @@ def lower_reshape(ctx: Lowering, op: ir.Operation) -> None:
         values = shapes.collapse(parts.values, groups)
     else:
         values = expand(parts.values, groups, _expanded_sizes(op, parts, shape))
-    values = shapes.cast(values, storage_type(shape, type_.element_type))
-    made = Parts(ctx, shape, values, _moved_vectors(parts, shape), _moved_extents(parts, shape), {})
-    ctx.bind(op.results[0], made)
+    ctx.bind(op.results[0], _moved(parts, shape, shapes.cast(values, storage_type(shape, type_.element_type))))
 
 
 def _storage_groups(op: ir.Operation, wide: Layout) -> list[list[int]]:

@@ -22,7 +22,6 @@ from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.ops.attention import Attention, AttentionOp, AttentionVjp, AttentionVjpQOp, groups, wide
-from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
 
 Run = Callable[[Block, ir.Value, list[ir.Value]], list[ir.Value]]
@@ -154,7 +153,7 @@ def _of_rows(ctx: Lowering, own: Parts, result: ir.Value, values: ir.Value) -> P
     """A result with these values, of the structure of the rows `own`."""
     shape = shape_of(result.type)
     values = shapes.cast(values, storage_type(shape, result.type.element_type))
-    return Parts(ctx, RaggedShape(shape.layout, shape.shape), values, dict(own.vectors), {}, {})
+    return Parts(ctx, shape, values, dict(own.vectors), {})
 
 
 def _block(own: Parts, others: tuple[Parts, Parts], number: ir.Value, rows: int, end: bool) -> Block:

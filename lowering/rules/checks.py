@@ -32,15 +32,11 @@ def lower_assert_conform(ctx: Lowering, op: ir.Operation) -> None:
     pairs = view_of(op, AssertConformOp).pairs
     x, y = pairs[-1]
     name = op.attributes["op"].value
-    if a.layout.letter(x) == "d" and b.layout.letter(y) == "d" and not _split(a, x) and not _split(b, y):
+    if a.has_one_extent(x) and b.has_one_extent(y):
         builders.assert_valid([build.value(a.extent(x)), build.value(b.extent(y))], "conform", name, x)
         return
     left = walks.logical_lengths(a, x)
     builders.assert_valid([left, _aligned(a, b, x, y, pairs[:-1])], "conform", name, x)
-
-
-def _split(parts: Parts, dim: int) -> bool:
-    return parts.layout.is_split_outer(dim)
 
 
 def _aligned(a: Parts, b: Parts, x: int, y: int, pairs: list[tuple[int, int]]) -> ir.Value:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import clone
@@ -32,26 +33,26 @@ def expand_types(types: list[ir.Type]) -> list[ir.Type]:
     return [flat for type_ in types for flat in flat_types(type_)]
 
 
+def _with_parts(old: Sequence[ir.Value], new: list[ir.Value]) -> Iterator[tuple[ir.Value, list[ir.Value]]]:
+    """Old values, each with those of the flat new ones that it is."""
+    rest = iter(new)
+    for value in old:
+        yield value, list(islice(rest, len(flat_types(value.type))))
+
+
 def rebind(ctx: Lowering, old: Sequence[ir.Value], new: list[ir.Value]) -> None:
     """Map old results to the flat new ones."""
-    at = 0
-    for value in old:
-        count = len(flat_types(value.type))
+    for value, flat in _with_parts(old, new):
         if is_ragged(value.type):
-            ctx.bind(value, Parts.of_flat(ctx, shape_of(value.type), new[at : at + count]))
+            ctx.bind(value, Parts.of_flat(ctx, shape_of(value.type), flat))
         else:
-            value.replace_all_uses_with(new[at])
-        at += count
+            value.replace_all_uses_with(flat[0])
 
 
 def rebind_arguments(ctx: Lowering, old: Sequence[ir.Value], made: ir.Block) -> None:
     """Map old block arguments to the flat ones of the new block. The uses of a ragged argument go
     over to a cast, so that the old block can be erased before the ops that use it."""
-    new, at = list(made.arguments), 0
-    for value in old:
-        count = len(flat_types(value.type))
-        flat = new[at : at + count]
-        at += count
+    for value, flat in _with_parts(old, list(made.arguments)):
         if not is_ragged(value.type):
             value.replace_all_uses_with(flat[0])
             continue
@@ -104,15 +105,8 @@ def _expand_attrs(attributes: Attributes, name: str, types: list[ir.Type]) -> No
     attributes[name] = ir.ArrayAttr.get(out)
 
 
-def lower_terminator(ctx: Lowering, op: ir.Operation, process: Process) -> None:
-    """func.return, scf.yield and scf.condition."""
-    ctx.close()
-    ir.Operation.create(op.name, operands=expand(ctx, op.operands), attributes=clone.copy_attributes(op))
-    ctx.erase_later(op)
-
-
 def lower_expanded(ctx: Lowering, op: ir.Operation, process: Process) -> None:
-    """func.call, scf.if, scf.for and scf.while: operands, results and block arguments expand."""
+    """func.call, scf.if, scf.for, scf.while and terminators: operands, results and block arguments expand."""
     ctx.close()
     made = ir.Operation.create(
         op.name,
@@ -130,9 +124,9 @@ def lower_expanded(ctx: Lowering, op: ir.Operation, process: Process) -> None:
 
 RULES: dict[str, Callable[[Lowering, ir.Operation, Process], None]] = {
     "func.func": lower_func,
-    "func.return": lower_terminator,
-    "scf.yield": lower_terminator,
-    "scf.condition": lower_terminator,
+    "func.return": lower_expanded,
+    "scf.yield": lower_expanded,
+    "scf.condition": lower_expanded,
     "func.call": lower_expanded,
     "scf.if": lower_expanded,
     "scf.for": lower_expanded,

@@ -18,6 +18,7 @@ from ragged_dialect.lowering.external_calls import call_external, module_of
 from ragged_dialect.lowering.making import copy_into, run_nest
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.access import extract_element
+from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
@@ -88,25 +89,25 @@ def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
     dim, kind = op.attributes["dim"].value, op.attributes["kind"].value
     axis, _ = source.layout.locate(dim)
     element = source.element
-    wide = ir.F32Type.get() if isinstance(element, (ir.F16Type, ir.BF16Type)) else element
+    inner = wide(element)
     kept = [d for d in range(source.shape.rank) if d not in source.layout.above(dim)]
     sizes = [limit if k == axis else s for k, s in enumerate(source.storage_dims())]
     shape = shape_of(op.results[0].type)
 
     def out() -> Parts:
-        filled = shapes.fill(neutral(kind, wide), shapes.empty(sizes, wide))
+        filled = shapes.fill(neutral(kind, inner), shapes.empty(sizes, inner))
         return ctx.parts(filled) if shape.layout.is_dense else _structured(ctx, source, shape, kept, filled)
 
-    outs = [out(), out()] if kind == "sum" and is_float(wide) else [out()]
+    outs = [out(), out()] if kind == "sum" and is_float(inner) else [out()]
     kinds = ["parallel" if d in kept else "reduction" for d in range(source.shape.rank)]
 
     def payload(arguments: list[ir.Value], index: Callable[[int], ir.Value]) -> list[ir.Value]:
-        x = arguments[0] if wide == element else arith.extf(wide, arguments[0])
+        x = arguments[0] if inner == element else arith.extf(inner, arguments[0])
         return list(add_to_pair(arguments[1], arguments[2], x)) if len(outs) > 1 else [combine(kind, arguments[1], x)]
 
     loops = [list(range(source.shape.rank)), *[kept] * len(outs)]
     result = run_nest(ctx, [source], outs, loops, kinds, payload)
-    if wide != element:
+    if inner != element:
         narrow = result.replace(shapes.empty(result.storage_dims(), element))
         result = copy_into(ctx, result, narrow, lambda x: arith.truncf(element, x))
     ctx.bind(op.results[0], result)

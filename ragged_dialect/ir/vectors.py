@@ -15,11 +15,15 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.types import vector_type
 
 
+def empty(size: Mixed) -> ir.Value:
+    """`tensor<?xi64>` of a size, without elements yet."""
+    return shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
+
+
 def generate(size: Mixed, body: Callable[[ir.Value], Mixed]) -> ir.Value:
     """`tensor<?xi64>` of a size with element i = body(i), an index."""
-    init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
     identity = ir.AffineMap.get_identity(1)
-    return generic([], [init], [identity], ["parallel"], lambda _: [build.to_i64(body(loop_index(0)))]).result
+    return generic([], [empty(size)], [identity], ["parallel"], lambda _: [build.to_i64(body(loop_index(0)))]).result
 
 
 def scan(lengths: ir.Value) -> ir.Value:
@@ -29,7 +33,7 @@ def scan(lengths: ir.Value) -> ir.Value:
 
 def running(count: Mixed, length: Callable[[ir.Value], ir.Value]) -> ir.Value:
     """Offsets of a number of lengths, `length(i)` an i64."""
-    init = shapes.cast(shapes.empty([build.value(build.add(count, 1))], build.i64()), vector_type())
+    init = empty(build.add(count, 1))
     init = tensor.insert(build.constant(build.i64(), 0), init, [build.value(0)])
 
     def body(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:

@@ -64,6 +64,16 @@ def captures(ops: Iterable[Op], arguments: Iterable[ir.Value] = ()) -> list[ir.V
     return list(found)
 
 
+def made_with(values: Iterable[ir.Value], ops: Iterable[Op]) -> list[ir.Operation]:
+    """Those of some ops in order that use values, or what these make of them."""
+    known, found = set(values), list[ir.Operation]()
+    for op in ops:
+        if any(x in known for x in captures([op])):
+            known.update(op.operation.results)
+            found.append(op.operation)
+    return found
+
+
 def makers(values: Iterable[ir.Value], ops: Sequence[ir.Operation]) -> list[ir.Operation]:
     """The ops among some of one block that make values, or what these are made of, in order."""
     wanted, found = set(values), list[ir.Operation]()

@@ -12,7 +12,6 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.ir import build, shapes, vectors
-from ragged_dialect.types import vector_type
 
 
 @operation("split_before")
@@ -34,7 +33,7 @@ def split_before(x: Tensor, begins: Tensor) -> Tensor:
     first = OPERATIONS["equal"](OPERATIONS["local_index"](begins, axis=dim), 0)
     before, at = kept_rows(OPERATIONS["logical_or"](begins, first))
     count, place = shapes.dim(at, 0), axis.letters[:dim].count("r")
-    into = shapes.cast(shapes.empty([build.value(build.add(count, 1))], build.i64()), vector_type())
+    into = vectors.empty(build.add(count, 1))
     parts = tensor.insert(build.to_i64(shapes.dim(begins.storage, 0)), into, [count])
     parts = shapes.insert_slice(at, parts, [0], [count])
     extents = explicit_extents(x, 0)

@@ -11,7 +11,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, integer, listed
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
+from ragged_dialect.arrays.index.dims import dim_of, insert_ones
 from ragged_dialect.arrays.index.rows import (
     as_index,
     component_lengths,
@@ -26,7 +26,7 @@ from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
+from ragged_dialect.arrays.tracing.wrap import contiguous, in_components, of_value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -81,15 +81,7 @@ def _beside_ragged(arrays: list[Tensor]) -> list[Tensor]:
     like = next((x for x in arrays if not x.is_dense), None)
     if like is None or like.axes[0].letters != "dr":
         return arrays
-    return [_uniform(x) if x.is_dense and x.ndim == like.ndim else x for x in arrays]
-
-
-def _uniform(x: Tensor) -> Tensor:
-    """A dense array [B, n, …] as B components of length n: a view."""
-    length = build.value(x.extent(1))
-    offsets = vectors.generate(build.add(build.value(x.extent(0)), 1), lambda b: build.mul(b, length))
-    groups = [[0, 1], *([k] for k in range(2, x.ndim))]
-    return restored(x, groups, [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]], expand=False)
+    return [in_components(x) if x.is_dense and x.ndim == like.ndim else x for x in arrays]
 
 
 def check_pair(a: Tensor, b: Tensor, dim: int) -> None:

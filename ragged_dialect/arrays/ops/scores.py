@@ -25,7 +25,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
 from ragged_dialect.ir.match import bit_width, constant_int, defining_op, element_of, made_by
-from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.ir.walk import made_with, ops_in
 from ragged_dialect.types import dense_type
 
 ScoreFunction = Callable[..., ArrayLike]
@@ -54,7 +54,7 @@ class TracedScore:
         ]
         made = self._called(function, score, numbers)
         self._result = made.scalar
-        self._ops = self._reached([op.operation for op in block.operations][before:])
+        self._ops = made_with(self._given, list(block.operations)[before:])
         for op in self._ops:
             self._bound(op)
 
@@ -76,15 +76,6 @@ class TracedScore:
         if found.axes or elements.kind(found.dtype) not in "fi":
             raise ArgumentError(f"{trace.op}: expected a score that is a number, got {found.described}")
         return found if found.dtype == self._dtype and not found.weak else astype(found, dtype=self._dtype)
-
-    def _reached(self, ops: list[ir.Operation]) -> list[ir.Operation]:
-        """Those of some ops that are made of the numbers, in order."""
-        known, found = set(self._given), list[ir.Operation]()
-        for op in ops:
-            if any(x in known for x in captures([op])):
-                known.update(op.results)
-                found.append(op)
-        return found
 
     # Bounds of indices ----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.errors import TraceError
 from ragged_dialect.ir.match import definer
-from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.ir.walk import made_with, ops_in
 
 Made = TypeVar("Made")
 
@@ -48,11 +48,7 @@ class Region:
 
     def close(self) -> None:
         """All that belongs to the region is made."""
-        known = set(self._stand_ins)
-        for op in [op.operation for op in self._block.operations][self._before :]:
-            if any(x in known for x in captures([op])):
-                known.update(op.results)
-                self._ops.append(op)
+        self._ops += made_with(self._stand_ins, list(self._block.operations)[self._before :])
 
     def filled(self, arguments: Sequence[ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
         """Move what belongs to the region to the insertion point, where it has arguments; some values there."""
