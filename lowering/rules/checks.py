@@ -42,8 +42,7 @@ def lower_assert_conform(ctx: Lowering, op: ir.Operation) -> None:
 def _aligned(a: Parts, b: Parts, x: int, y: int, pairs: list[tuple[int, int]]) -> ir.Value:
     """Lengths of level y of b in the order of a's index tuples; b may lack some of a's levels, or have dense ones for
     ragged ones of a, which a's indices reach into."""
-    axis, at = b.layout.locate(y)
-    above = list(b.layout.dims(axis))[:at]
+    above = b.layout.above(y)
     place = {j: k for k, (_, j) in enumerate(pairs)}
     order = [place[d] for d in above]
     kinds = [(a.layout.letter(i) == "d") == (b.layout.letter(j) == "d") for i, j in pairs if j != -1]

@@ -57,8 +57,7 @@ def _pairs(iteration: Iteration, a: Use, b: Use) -> list[tuple[int, int]]:
     """Dims of two operands that run together: the levels above, then the level. The first operand has
     all parents of the loop; -1 stands for one that the other lacks."""
     left, right = iteration.accesses[a.operand], iteration.accesses[b.operand]
-    axis, at = left.shape.layout.locate(a.dim)
-    above = list(left.shape.layout.dims(axis))[:at]
+    above = left.shape.layout.above(a.dim)
     other_axis, _ = right.shape.layout.locate(b.dim)
     by_loop = {right.loops[d]: d for d in right.shape.layout.dims(other_axis)}
     return [*((d, by_loop.get(left.loops[d], -1)) for d in above), (a.dim, b.dim)]

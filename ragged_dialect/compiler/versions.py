@@ -23,14 +23,16 @@ def versions() -> tuple[str, ...]:
     from ragged_dialect._mlir import mlir_version  # start-up time
 
     llvm = ".".join(str(part) for part in binding.llvm_version_info)
-    return (_own_version(), digest(_ROOT), mlir_version(), f"llvmlite {llvmlite.__version__}", f"LLVM {llvm}")
+    own = f"ragged-dialect {own_version()}"
+    return (own, digest(_ROOT), mlir_version(), f"llvmlite {llvmlite.__version__}", f"LLVM {llvm}")
 
 
-def _own_version() -> str:
+def own_version() -> str:
+    """That of this package, or what says that it is none that is installed."""
     try:
-        return f"ragged-dialect {metadata.version('ragged-dialect')}"
+        return metadata.version("ragged-dialect")
     except metadata.PackageNotFoundError:
-        return "ragged-dialect (not installed)"
+        return "(not installed)"
 
 
 @lru_cache(maxsize=1)

@@ -63,16 +63,11 @@ def list_passes() -> str:
 
 def version(tool: str = "ragged-opt") -> str:
     """The tool's name, this package, the provider of the bindings, and LLVM's version where it can be had."""
-    from importlib import metadata
-
     from ragged_dialect import _mlir
+    from ragged_dialect.compiler.versions import own_version
 
-    try:
-        own = metadata.version("ragged-dialect")
-    except metadata.PackageNotFoundError:
-        own = "(not installed)"
     llvm = _llvm_version()
-    return f"{tool} {own}\nbindings: {_mlir.mlir_version()}" + (f"\nLLVM version {llvm}" if llvm else "")
+    return f"{tool} {own_version()}\nbindings: {_mlir.mlir_version()}" + (f"\nLLVM version {llvm}" if llvm else "")
 
 
 def _llvm_version() -> str | None:

@@ -25,7 +25,7 @@ def read_arguments(signature: Signature, inputs: Sequence[str]) -> list[Argument
     given = iter(inputs)
     arguments: list[Argument] = []
     for group in signature.arguments:
-        values = tuple(_read(part, next(given)) for part in group.parts)
+        values = tuple((_number if part.shape is None else _load)(part, next(given)) for part in group.parts)
         arguments.append(values if group.ragged else values[0])
     return arguments
 
@@ -33,10 +33,6 @@ def read_arguments(signature: Signature, inputs: Sequence[str]) -> list[Argument
 def _names(number: int, group: Group) -> str:
     names = ", ".join(part.name for part in group.parts)
     return f"argument {number}: {names}" if group.ragged else f"argument {number}"
-
-
-def _read(part: Part, text: str) -> Argument:
-    return _load(part, text) if part.shape is not None else _number(part, text)
 
 
 def _number(part: Part, text: str) -> Argument:

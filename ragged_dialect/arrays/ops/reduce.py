@@ -19,7 +19,7 @@ from ragged_dialect.arrays.ops.elementwise import astype
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import compare, kind, select
 from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
-from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
+from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.ir import build, shapes, vectors
@@ -34,10 +34,6 @@ class Kept:
 
     axes: tuple[Axis, ...]
     dims: tuple[int, ...]
-
-    def levels(self, x: Tensor) -> list[TensorLevel]:
-        """The levels of the source that give the extents."""
-        return [(x, dim) for dim in self.dims]
 
 
 def kept(x: Tensor, dims: frozenset[int]) -> Kept:
@@ -76,7 +72,7 @@ def reduce(
     left = kept(x, dims)
     outs: list[tuple[ir.Value, DType, Sequence[Axis], Sequence[int]]] = []
     for dtype, init in inits:
-        made = shapes.fill(init, empty(x.trace, left.axes, left.levels(x), dtype))
+        made = shapes.fill(init, empty(x.trace, left.axes, [(x, dim) for dim in left.dims], dtype))
         outs.append((made, dtype, left.axes, left.dims))
     loops = loops_of(x)
     operands: list[tuple[Tensor, Sequence[int | None]]] = [(x, range(x.ndim))]

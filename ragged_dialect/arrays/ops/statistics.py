@@ -55,14 +55,6 @@ def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Ca
     return operation(name)(body)
 
 
-def _same(dtype: DType) -> DType:
-    return dtype
-
-
-def _bool(dtype: DType) -> DType:
-    return BOOL
-
-
 _OF_BITS = ("reduce_and", "reduce_or", "reduce_xor")
 """Those that no op combines across components."""
 
@@ -70,13 +62,13 @@ _OF_BITS = ("reduce_and", "reduce_or", "reduce_xor")
 REDUCTIONS = {
     "sum": _reduction("sum", "add", accumulator, lambda dtype: constant(dtype, 0)),
     "prod": _reduction("prod", "multiply", accumulator, lambda dtype: constant(dtype, 1)),
-    "max": _reduction("max", "maximum", _same, lambda dtype: elements.infinity(dtype, -1)),
-    "min": _reduction("min", "minimum", _same, lambda dtype: elements.infinity(dtype, 1)),
-    "any": _reduction("any", "logical_or", _bool, lambda dtype: constant(dtype, 0)),
-    "all": _reduction("all", "logical_and", _bool, lambda dtype: constant(dtype, 1)),
-    "reduce_and": _reduction("reduce_and", "bitwise_and", _same, lambda dtype: constant(dtype, -1)),
-    "reduce_or": _reduction("reduce_or", "bitwise_or", _same, lambda dtype: constant(dtype, 0)),
-    "reduce_xor": _reduction("reduce_xor", "bitwise_xor", _same, lambda dtype: constant(dtype, 0)),
+    "max": _reduction("max", "maximum", lambda dtype: dtype, lambda dtype: elements.infinity(dtype, -1)),
+    "min": _reduction("min", "minimum", lambda dtype: dtype, lambda dtype: elements.infinity(dtype, 1)),
+    "any": _reduction("any", "logical_or", lambda _: BOOL, lambda dtype: constant(dtype, 0)),
+    "all": _reduction("all", "logical_and", lambda _: BOOL, lambda dtype: constant(dtype, 1)),
+    "reduce_and": _reduction("reduce_and", "bitwise_and", lambda dtype: dtype, lambda dtype: constant(dtype, -1)),
+    "reduce_or": _reduction("reduce_or", "bitwise_or", lambda dtype: dtype, lambda dtype: constant(dtype, 0)),
+    "reduce_xor": _reduction("reduce_xor", "bitwise_xor", lambda dtype: dtype, lambda dtype: constant(dtype, 0)),
 }
 """Reductions by a ufunc, by name."""
 

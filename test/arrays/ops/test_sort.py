@@ -64,7 +64,7 @@ def test_components_are_sorted_by_themselves(dtype: Any, features: tuple[int, ..
 def test_more_elements_than_places_have_bits(
     dtype: Any, bits: int, lengths: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sorting.digits, "_PLACE", bits)
+    monkeypatch.setattr(sorting.digits, "PLACE", bits)
     x = rg.from_lengths(numbers(dtype, (1000,)), lengths)
     for order, part in zip(rg.jit(lambda x: rg.argsort(x, axis=1))(x), x, strict=True):
         np.testing.assert_array_equal(order, in_order(part, 0, False))

@@ -11,6 +11,7 @@ from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, math, tensor
 from ragged_dialect.arrays.index.dims import flattened
 from ragged_dialect.arrays.index.rows import component_lengths, component_starts, row_ids
+from ragged_dialect.arrays.ops.sorting.keys import PLACE
 from ragged_dialect.arrays.tracing.axes import NestedAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, constant, select
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -22,9 +23,6 @@ from ragged_dialect.types import dense_type
 
 _DIGIT = 10
 """Bits of a digit at most: as many counts are sorted at once on GPUs, too (`DeviceModel.grouped_counts`)."""
-
-_PLACE = 32
-"""Bits of a place that a key is in front of."""
 
 
 def by_digits(keys: Tensor, dim: int) -> Tensor:
@@ -124,8 +122,8 @@ def _by_keys(flat: Tensor) -> ir.Value:
     with them the keys, which nobody looks up so: short ones are in front of their place, in one number."""
     bits = 8 * flat.dtype.itemsize
     width = -(-bits // -(-bits // _DIGIT))
-    size, front = shapes.dim(flat.storage, 0), build.constant(build.i64(), _PLACE)
-    is_short = build.at_most(size, 1 << _PLACE) if bits + _PLACE <= 64 else None
+    size, front = shapes.dim(flat.storage, 0), build.constant(build.i64(), PLACE)
+    is_short = build.at_most(size, 1 << PLACE) if bits + PLACE <= 64 else None
 
     def key_at(place: ir.Value) -> ir.Value:
         made = tensor.extract(flat.storage, [build.to_index(place)])
@@ -137,7 +135,7 @@ def _by_keys(flat: Tensor) -> ir.Value:
         return own if is_short is None else select(is_short, arith.ori(arith.shli(key_at(place), front), own), own)
 
     def place_of(number: ir.Value) -> ir.Value:
-        low = arith.andi(number, build.constant(build.i64(), (1 << _PLACE) - 1))
+        low = arith.andi(number, build.constant(build.i64(), (1 << PLACE) - 1))
         return number if is_short is None else select(is_short, low, number)
 
     def key_of(number: ir.Value) -> ir.Value:  # too many places to be beside keys: these are looked up

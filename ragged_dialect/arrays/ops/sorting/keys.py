@@ -12,6 +12,9 @@ from ragged_dialect.arrays.tracing.trace import element_type
 KEYS = {size: np.dtype(f"int{8 * size}") for size in (1, 2, 4, 8)}
 """Integers of as many bytes as elements, which have the order of these."""
 
+PLACE = 32
+"""Bits of a place that a key is in front of."""
+
 
 def key(value: ir.Value, dtype: DType, zeros: int = 1) -> ir.Value:
     """An integer in the order of elements: of floats the bits, those of negative ones turned round, where nan is the

@@ -11,7 +11,7 @@ from ragged_dialect.arrays.index.dims import flattened, restored
 from ragged_dialect.arrays.index.getitem import slice_dim
 from ragged_dialect.arrays.index.rows import component_lengths
 from ragged_dialect.arrays.ops.reduce import source
-from ragged_dialect.arrays.ops.sorting.keys import KEYS, directed, element, key
+from ragged_dialect.arrays.ops.sorting.keys import KEYS, PLACE, directed, element, key
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.loops import mapped
@@ -20,9 +20,6 @@ from ragged_dialect.arrays.tracing.trace import element_type, known
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.types import dense_type
-
-_PLACE = 32
-"""Bits of a place that a key is in front of."""
 
 
 def are_merged(x: Tensor, dim: int) -> bool:
@@ -44,7 +41,7 @@ def by_merges(x: Tensor, dim: int, descending: bool, limit: int | None = None) -
         return _sorted(keys, dim, mapped(x, [], INT64, lambda _: build.to_i64(loop_index(dim))), limit=limit)
     _check_places(x, dim)
     own = KEYS[x.dtype.itemsize]
-    front, mask = build.constant(build.i64(), _PLACE), build.constant(build.i64(), (1 << _PLACE) - 1)
+    front, mask = build.constant(build.i64(), PLACE), build.constant(build.i64(), (1 << PLACE) - 1)
 
     def numbered(given: list[ir.Value]) -> ir.Value:
         wide = convert(directed(key(given[0], x.dtype), own, descending), own, INT64)
@@ -61,8 +58,8 @@ def _check_places(x: Tensor, dim: int) -> None:
     def longest() -> list[ir.Value]:
         return [size if x.layout.is_plain(dim) else vectors.largest(component_lengths(x, dim))]
 
-    most = flow.choose(build.at_most(size, 1 << _PLACE), lambda: [build.value(0)], longest, [build.index_type()])
-    builders.assert_valid(most, "at_most", x.trace.op, dim, factor=1 << _PLACE)
+    most = flow.choose(build.at_most(size, 1 << PLACE), lambda: [build.value(0)], longest, [build.index_type()])
+    builders.assert_valid(most, "at_most", x.trace.op, dim, factor=1 << PLACE)
 
 
 def values_by_merges(x: Tensor, dim: int, descending: bool) -> Tensor:
