@@ -39,23 +39,28 @@ OWN_SCHEDULES = ("auto", "general", "balanced", "segment", "contract")
 
 def register(name: str, loader: Loader) -> None:
     """Add a pass under its name. PassError when the name is taken or none."""
-    _check_name(name)
-    if name in _LOADERS or name in _PIPELINES or _is_native(name):
-        raise PassError(f"expected a new pass name, got '{name}', which is registered")
-    _LOADERS[name] = loader
-    plugins.to_undo(lambda: _LOADERS.pop(name, None))
+    _add("pass", name, _LOADERS, loader, _is_taken)
 
 
-def _is_native(name: str) -> bool:
-    """Whether a pass or pipeline of MLIR has the name."""
-    from ragged_dialect.passes.pipeline import is_native  # imports this module
-
-    return is_native(name)
-
-
-def _check_name(name: object) -> None:
+def _add(
+    what: str, name: object, table: dict[str, T], value: T, is_taken: Callable[[str], bool], *modules: object
+) -> None:
+    """Add something by its name, and note the module that it is of."""
     if not isinstance(name, str) or re.fullmatch(r"[a-z][a-z0-9-]+", name) is None:
         raise PassError(f"expected a name of two or more small letters, digits and '-', got {name!r}")
+    if is_taken(name):
+        raise PassError(f"expected a new {what} name, got '{name}', which is registered")
+    for module in modules:
+        plugins.depends_on(module)
+    table[name] = value
+    plugins.to_undo(lambda: table.pop(name, None))
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a pass or pipeline has the name, of MLIR too."""
+    from ragged_dialect.passes.pipeline import is_native  # imports this module
+
+    return name in _LOADERS or name in _PIPELINES or is_native(name)
 
 
 def made(
@@ -134,12 +139,7 @@ def place_of_pipeline(name: str) -> tuple[str, str]:
 def register_pipeline(name: str, module: str, function: str) -> None:
     """Add a named pipeline: a function whose keyword arguments are its options, which gives stages with a `name` and
     a `text`. PassError when the name is taken or none."""
-    _check_name(name)
-    if name in _PIPELINES or name in _LOADERS or _is_native(name):
-        raise PassError(f"expected a new pipeline name, got '{name}', which is registered")
-    plugins.depends_on(module)
-    _PIPELINES[name] = module, function
-    plugins.to_undo(lambda: _PIPELINES.pop(name, None))
+    _add("pipeline", name, _PIPELINES, (module, function), _is_taken, module)
 
 
 def pipelines() -> list[str]:
@@ -150,12 +150,7 @@ def pipelines() -> list[str]:
 def register_schedule(name: str, module: str, attribute: str) -> None:
     """Add a schedule, a `lowering.gpu.schedules.Schedule` that a module has as an attribute. PassError when the name is
     taken or none."""
-    _check_name(name)
-    if name in (*_SCHEDULES, *OWN_SCHEDULES):
-        raise PassError(f"expected a new schedule name, got '{name}', which is registered")
-    plugins.depends_on(module)
-    _SCHEDULES[name] = module, attribute
-    plugins.to_undo(lambda: _SCHEDULES.pop(name, None))
+    _add("schedule", name, _SCHEDULES, (module, attribute), (*_SCHEDULES, *OWN_SCHEDULES).__contains__, module)
 
 
 def schedules() -> list[str]:
