@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.functions import functions_of
-from ragged_dialect.ir.match import terminator
+from ragged_dialect.ir.walk import append
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import require_buffers
@@ -94,9 +94,7 @@ def _convert_forall(op: ir.Operation, parallel: bool) -> ir.Block:
         indices.insert(0, rest)
         for old, new in zip(source.arguments, indices, strict=True):
             old.replace_all_uses_with(build.value(new))
+        append(loop.body, list(source.operations)[:-1])
         scf.yield_([])
-    end = terminator(loop.body)
-    for inner in list(source.operations)[:-1]:
-        inner.operation.move_before(end)
     op.erase()
     return loop.body

@@ -202,16 +202,7 @@ def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
 
 def _reads_open_forall(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether an op, or one in its regions, uses a result of the open forall."""
-    if ctx.forall is None:
-        return False
-    if any(ctx.is_pending(v) for v in op.operands):
-        return True
-    return any(
-        _reads_open_forall(ctx, inner.operation)
-        for region in op.regions
-        for block in region.blocks
-        for inner in block.operations
-    )
+    return ctx.forall is not None and any(ctx.is_pending(v) for inner in ops_in(op) for v in inner.operands)
 
 
 def _control(ctx: Lowering, op: ir.Operation, process: control.Process, ragged: bool) -> None:

@@ -11,7 +11,7 @@ from ragged_dialect.generic import along, generic, without
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import neutral
 from ragged_dialect.ops.attention import wide
-from ragged_dialect.passes.differentiate.values import empty_like, empty_without
+from ragged_dialect.passes.differentiate.values import converted, empty_like, empty_without
 
 
 def decompose_softmax(op: ir.Operation, recompute: bool) -> None:
@@ -73,14 +73,11 @@ class _Softmax:
             lambda a: arith.mulf(self._power(a[0], a[1]), a[2]),
         )
 
-    def _widened(self, x: ir.Value) -> ir.Value:
-        return arith.extf(self.wide, x) if x.type != self.wide else x
-
     def _filled(self, kind: str) -> ir.Value:
         return shapes.fill(neutral(kind, self.wide), empty_without(self.source, frozenset({self.dim}), self.wide))
 
     def _power(self, x: ir.Value, top: ir.Value) -> ir.Value:
-        return math.exp(arith.subf(self._widened(x), top))
+        return math.exp(arith.subf(converted(x, self.wide), top))
 
     def _reduced(
         self,
@@ -94,7 +91,7 @@ class _Softmax:
     def _top(self) -> ir.Value:
         def larger(a: list[ir.Value]) -> list[ir.Value]:
             # a NaN may be passed over here: it comes back with the exponential of its own difference
-            x = self._widened(a[0])
+            x = converted(a[0], self.wide)
             return [arith.select(arith.cmpf(arith.CmpFPredicate.OGT, x, a[1]), x, a[1])]
 
         return self._reduced([self.source], [self._filled("max")], list(self.maps), larger)[0]
@@ -110,8 +107,7 @@ class _Softmax:
     ) -> ir.Value:
         element = self.source.type.element_type
 
-        def rounded(a: list[ir.Value]) -> list[ir.Value]:
-            made = body(a)
-            return [arith.truncf(element, made) if element != self.wide else made]
-
-        return generic(ins, [empty_like(self.target, element)], maps, ["parallel"] * self.rank, rounded).result
+        kinds = ["parallel"] * self.rank
+        return generic(
+            ins, [empty_like(self.target, element)], maps, kinds, lambda a: [converted(body(a), element)]
+        ).result

@@ -26,6 +26,7 @@ from ragged_dialect.lowering.math.exponential import tanh
 from ragged_dialect.lowering.micro_kernel import RegisterBlock, read, transposed, write
 from ragged_dialect.lowering.vector.machine import CACHE_LINE
 from ragged_dialect.ops.attention import Attention, wide
+from ragged_dialect.passes.differentiate.values import converted
 
 TILE = 64
 """Rows whose scores are kept: 8 KiB of a first cache of 32, and sums are read and written once for them."""
@@ -179,7 +180,7 @@ class Lanes:
                 vector.store(column, into, [build.add(d, k), r])
 
         def one(r: ir.Value, d: ir.Value) -> None:
-            found = self._element(x, build.add(r, block.row), head, d)
+            found = converted(tensor.extract(x, [build.add(r, block.row), head, d]), self.wide)
             memref.store(arith.mulf(found, factor), into, [d, r])
 
         whole = width - width % n
@@ -452,10 +453,6 @@ class Lanes:
         each(width - rest, lambda d: columns(d, n), step=n)
         if rest:
             columns(build.value(width - rest), rest)
-
-    def _element(self, x: ir.Value, row: ir.Value, head: ir.Value, d: ir.Value) -> ir.Value:
-        found = tensor.extract(x, [row, head, d])
-        return found if found.type == self.wide else arith.extf(self.wide, found)
 
 
 def each(count: Mixed, body: Callable[[ir.Value], object], first: Mixed = 0, step: int = 1) -> None:
