@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
+from ragged_dialect.generic import filled, generic, indexing_maps
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
@@ -103,7 +103,7 @@ class Rehearsal:
             return [*(known.get(x, x) for x in terminator(body).operands), *after]
 
         own = [*maps, *[maps[-1]] * len(steps)]
-        made = generic(inputs, [*outs, *wide], own, iterator_kinds(op), payload).results[len(outs) :]
+        made = generic(inputs, [*outs, *wide], own, analyze(op).kinds, payload).results[len(outs) :]
         each = [ir.AffineMap.get_identity(len(outs[-1].type.shape))] * len(steps)
 
         def combined(given: list[ir.Value]) -> list[ir.Value]:

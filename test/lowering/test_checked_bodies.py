@@ -259,6 +259,16 @@ func.func @f(%w: tensor<?xf32>, %x: tensor<?xindex>, %s: tensor<f32>) -> tensor<
   return %0 : tensor<f32>
 }
 """
+REDUCED = """
+func.func @f(%x: tensor<?x?xindex>, %w: tensor<?xindex>, %s: tensor<?xindex>) -> tensor<?xindex> {
+  %r = linalg.reduce ins(%x : tensor<?x?xindex>) outs(%s : tensor<?xindex>) dimensions = [1] (%a: index, %o: index) {
+    %v = tensor.extract %w[%o] : tensor<?xindex>
+    %y = arith.addi %v, %a : index
+    linalg.yield %y : index
+  }
+  return %r : tensor<?xindex>
+}
+"""
 _LINKS = "\n".join(f"    %v{k} = tensor.extract %t[%v{k - 1}] : tensor<?xindex>" for k in range(1, 80))
 LINKS = f"""
 func.func @f(%x: tensor<?xindex>, %t: tensor<?xindex>) -> tensor<?xindex> {{
@@ -286,6 +296,8 @@ F32 = np.float32
          [WORDS, ENDS, np.array([0, 1, 2])], "[0, 3), got 9"),
         (AUTOMATA, [WORDS, ENDS, np.array([0, 1, 0])], [2, 1, 1],
          [WORDS, TABLE, np.array([0, 1, -1])], "[0, 3), got -1"),
+        (REDUCED, [np.array([[0, 1], [1, 0]]), np.array([1, 0, 1]), np.array([0, 1])], [1, 0],
+         [np.array([[0, 1], [5, 0]]), np.array([1, 0, 1]), np.array([0, 1])], "[0, 3), got 5"),
         (LONGER, [np.array([0, 1, 2, 0]), np.array([0, 2, 3])], [0, 0, 3],
          [np.array([3, 9]), np.array([0, 2])], "[0, 2), got"),
         (BRANCHES, [np.array([5.0], F32), np.array([7, 0, 0]), np.array(0.0, F32)], 5.0,

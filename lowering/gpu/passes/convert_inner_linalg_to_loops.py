@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir, memref
-from ragged_dialect.generic import index_loop
 from ragged_dialect.ir import flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import enclosing
@@ -54,7 +53,7 @@ def _loops(nest: GenericOp, point: Sequence[ir.Value]) -> None:
         known[argument] = memref.load(x, nest.indices(k, point)) if is_buffer(x) else x
     for inner in nest.payload:
         if inner.name == "linalg.index":
-            known[inner.results[0]] = point[index_loop(inner.results[0])]
+            known[inner.results[0]] = point[inner.attributes["dim"].value]
         else:
             clone(inner, known)
     for k, (out, made) in enumerate(zip(nest.outs, nest.yielded, strict=True), nest.n_inputs):

@@ -100,9 +100,9 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ArrayLike:
     return OPERATIONS["transpose"](a, axes=order)
 
 
-def expand_dims(a: ArrayLike, axis: int | tuple[int, ...]) -> ArrayLike:
+def expand_dims(a: ArrayLike, axis: ArrayLike) -> ArrayLike:
     """Dims of extent 1, counted among those of the result."""
-    axes = axis if is_tuple(axis) else (axis,)
+    axes: list[ArrayLike] = list(axis) if is_tuple(axis) else [axis]
     rank = a.ndim + len(axes)
     places = sorted({checked_axis("np.expand_dims", one, rank) for one in axes})
     if len(places) < len(axes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import nan
+from typing import cast
 
 import numpy as np
 
@@ -56,11 +57,11 @@ def quantiles(x: ArrayLike, q: ArrayLike, axis: ArrayLike, keepdims: bool, metho
     """See `quantile`; with `numbers` of the elements that are some, nan where there are none."""
     if str(method) not in _PLACES:
         raise ArgumentError(f"quantile: expected a method of {', '.join(_PLACES)}, got {method!r}")
-    if isinstance(q, Tensor) and q.ndim == 1 and q.is_dense and isinstance(count := q.static_shape[0], int):
-        q = [q[k] for k in range(count)]
+    if isinstance(q, Tensor) and q.ndim == 1 and q.is_dense and isinstance(extent := q.static_shape[0], int):
+        q = [q[k] for k in range(extent)]
     several = isinstance(q, Sequence) or (isinstance(q, np.ndarray) and q.ndim == 1)
-    given: ArrayLike = q if several else [q.item() if isinstance(q, np.ndarray) and q.ndim == 0 else q]
-    qs = [_checked(one) for one in given]
+    given = cast("Sequence[ArrayLike]", q if several else [q])
+    qs = [_checked(one.item() if isinstance(one, np.ndarray) and one.ndim == 0 else one) for one in given]
     if not qs:
         raise ArgumentError("quantile: expected at least one q, got none")
     if len(qs) <= _AT_ONCE:
