@@ -58,7 +58,7 @@ _LINALG = f"{_VECTORS},func.func(convert-elementwise-to-linalg),define-integer-d
 _DENSE = Stage("dense", f"{_LINALG},canonicalize,cse")
 _BUFFER = Stage(
     "bufferize",
-    "replace-empty-reshapes,unshare-ragged-empties,empty-tensor-to-alloc-tensor,"
+    "replace-empty-reshapes,unshare-ragged-empties,keep-read-outs,empty-tensor-to-alloc-tensor,"
     "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
     "allow-return-allocs-from-loops=1},"
     "copy-strided-casts,expand-unit-dims,canonicalize,cse,canonicalize",

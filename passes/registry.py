@@ -210,7 +210,7 @@ _PACKAGES = {
         "inline-index-vectors merge-index-vectors multiply-constant-powers order-ragged-loops outline-ragged-loops "
         "expand-ragged-floats expand-ragged-math expand-ragged-scans prefetch-ragged-rows protect-ragged-arguments "
         "replace-empty-reshapes reuse-ragged-outs settle-ragged-roundings shorten-ragged-lifetimes "
-        "thread-ragged-kernels lower-memory-types unshare-ragged-empties vectorize-ragged-products"
+        "keep-read-outs thread-ragged-kernels lower-memory-types unshare-ragged-empties vectorize-ragged-products"
     ),
     "ragged_dialect.transform": "ragged-transform-interpreter",
     "ragged_dialect.lowering.skew": "share-long-components share-long-folds",

@@ -37,7 +37,9 @@ func.func @search(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>)
 // CHECK: %[[R:.*]]:4 = linalg.generic {{.*}}iterator_types = ["reduction"]
 // CHECK: arith.cmpi ult
 // CHECK: arith.cmpi ult
-// CHECK: scf.if
+// CHECK: %[[ROW:.*]] = arith.select
+// CHECK: %[[COLUMN:.*]] = arith.select
+// CHECK: tensor.extract %{{.*}}[%[[ROW]], %[[COLUMN]]] : tensor<4x2xindex>
 // CHECK: ragged.assert_valid {{.*}} {kind = "index", level = 0, op = "tensor.extract"}
 // CHECK: ragged.assert_valid {{.*}} {kind = "index", level = 1, op = "tensor.extract"}
 func.func @automaton(%x: tensor<?xindex>, %next: tensor<4x2xindex>, %s: tensor<index>) -> tensor<index> {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import filled, generic, indexing_maps
@@ -224,20 +225,15 @@ def _kept_inside(question: Question, known: ValueMap) -> None:
         number = known.get(value, value)
         given[value] = arith.maxsi(number, build.constant(number.type, least))
     inside = [build.below(known.get(value, value), extent) for value, extent in question.places]
-    if not inside:
-        made = clone(op, given).results
-    elif op.name == "tensor.dim":
-        place = question.places[0][0]
-        given[place] = arith.select(inside[0], known.get(place, place), build.value(0))
+    if all(isinstance(extent, int) and extent > 0 for _, extent in question.places):
+        for (value, _), holds in zip(question.places, inside, strict=True):
+            given[value] = arith.select(holds, known.get(value, value), build.value(0))
         made = clone(op, given).results
     else:
-        holds = inside[0]
-        for one in inside[1:]:
-            holds = arith.andi(holds, one)
 
         def other() -> list[ir.Value]:
             dest = op.operands[1] if op.name == "tensor.insert" else None
             return [build.constant(op.results[0].type, 0) if dest is None else known.get(dest, dest)]
 
-        made = flow.choose(holds, lambda: [clone(op, given).result], other, [op.results[0].type])
+        made = flow.choose(reduce(arith.andi, inside), lambda: [clone(op, given).result], other, [op.results[0].type])
     known.update(zip(op.results, made, strict=True))

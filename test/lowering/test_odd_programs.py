@@ -293,6 +293,32 @@ func.func @f(%x: !x) -> !y {
 """
 
 
+OUTS = """
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+func.func @f(%x: tensor<?xf32>, %s: tensor<1xf32>, %y: tensor<?xf32>) -> (tensor<1xf32>, tensor<?xf32>) {
+  %0 = linalg.generic {indexing_maps = [#id, affine_map<(i) -> (0)>], iterator_types = ["reduction"]}
+      ins(%x : tensor<?xf32>) outs(%s : tensor<1xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<1xf32>
+  %1 = linalg.map ins(%y : tensor<?xf32>) outs(%y : tensor<?xf32>) (%a: f32, %o: f32) {
+    %z = arith.addf %o, %o : f32
+    linalg.yield %z : f32
+  }
+  return %0, %1 : tensor<1xf32>, tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_outs_that_are_read(target: str) -> None:
+    start, y = np.array([7], np.float32), np.array([2, 3, 3], np.float32)
+    for x, wanted in (([], 7), ([3, 4], 4)):
+        last, twice = called(OUTS, "f", [np.array(x, np.float32), start, y], target)
+        assert (last.tolist(), twice.tolist()) == ([wanted], [4, 6, 6])
+
+
 CUBES = """
 func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> {
   %one = arith.constant 1.0 : f64
