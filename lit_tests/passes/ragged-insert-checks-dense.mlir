@@ -154,11 +154,11 @@ func.func @made(%n: index, %s: i32, %x: tensor<?xf32>) -> (tensor<4x?xf32>, tens
   return %a, %b, %c : tensor<4x?xf32>, tensor<?xf32>, i32
 }
 
-// The least step of all elements.
+// The least step of all elements, and the largest beside the largest bound.
 // CHECK-LABEL: func.func @steps
-// CHECK: %[[LEAST:.*]] = linalg.generic
+// CHECK: %[[LEAST:.*]]:3 = linalg.generic
 // CHECK: arith.minsi
-// CHECK: %[[ONE:.*]] = tensor.extract %[[LEAST]][]
+// CHECK: %[[ONE:.*]] = tensor.extract %[[LEAST]]#0[]
 // CHECK: %[[STEP:.*]] = arith.index_cast %[[ONE]]
 // CHECK: ragged.assert_valid %[[STEP]] {factor = 1, kind = "at_least", level = 0, op = "scf.for"}
 // CHECK: linalg.map

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.checking.dense import RULES, check_least, least_of
+from ragged_dialect.checking.dense import RULES, check_least, largest_index, least_of
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
@@ -72,6 +72,7 @@ def check_score(emit: Emitter, op: ir.Operation) -> None:
 _MOST = 2**63 - 1
 _ASSERT: Step = (1, arith.extui, arith.andi)
 _LEAST: Step = (_MOST, lambda type_, given: arith.index_cast(type_, build.to_index(given)), arith.minsi)
+_HIGHEST: Step = (0, _LEAST[1], arith.maxsi)
 _LARGEST: Step = (0, arith.index_cast, arith.maxui)
 """Unsigned, a negative index is the largest."""
 _SOME: Step = (0, lambda type_, _: build.constant(type_, 1), arith.ori)
@@ -83,6 +84,11 @@ def _question(emit: Emitter, op: ir.Operation, found: ir.Operation, dense: bool)
         return Question(found, (found.operands[0],), (_ASSERT,))
     if not dense or found.name not in RULES or any(is_ragged(v.type) for v in found.operands):
         return None
+    if found.name == "scf.for":
+        _, high, step = list(found.operands)[:3]
+        if (by := constant_int(step)) is not None and by > 0:
+            return None
+        return Question(found, (step, step, high), (_LEAST, _HIGHEST, _HIGHEST), least=((step, 1),))
     if RULES[found.name] == check_least:
         least = tuple(
             (value, bound)
@@ -104,6 +110,11 @@ def _check(emit: Emitter, question: Question, found: list[ir.Value]) -> None:
         ir.Operation.create("cf.assert", operands=[holds], attributes={"msg": op.attributes["msg"]})
         return
     emit.named(op.name)
+    if op.name == "scf.for":  # as `check_least`
+        smallest, largest, end = map(build.to_index, found)
+        emit.valid("at_least", 0, smallest, factor=1)
+        emit.valid("range", 0, 0, largest, emit.minus(largest_index(op.operands[2].type), end))
+        return
     if question.least:
         dims = [dim for dim, value, _ in least_of(op) if any(value == x for x, _ in question.least)]
         for dim, (_, least), smallest in zip(dims, question.least, found, strict=True):

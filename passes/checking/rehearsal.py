@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.checking.dense import largest_index
 from ragged_dialect.generic import filled, generic, indexing_maps
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
@@ -206,8 +207,11 @@ class Rehearsal:
             after, yielded = self._block(block, own, carried[len(kept) :]), _yielded(op, 0)
             return [*(own.get(yielded[k], yielded[k]) for k in kept), *after]
 
-        if op in self._questions:
-            step = arith.maxsi(step, build.constant(step.type, 1))
+        if op in self._questions:  # with a step that is refused it has no iterations, as it might not end
+            zero, one = (build.constant(step.type, number) for number in (0, 1))
+            slack = arith.subi(build.constant(step.type, largest_index(step.type)), arith.maxsi(high, zero))
+            ends = arith.andi(build.at_least(step, 1), build.at_most(step, slack))
+            high, step = arith.select(ends, high, low), arith.select(ends, step, one)
         made = flow.strided(low, step, high, [*(inits[k] for k in kept), *sofar], body)
         known.update((op.results[k], x) for k, x in zip(kept, made, strict=False))
         return made[len(kept) :]

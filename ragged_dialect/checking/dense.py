@@ -143,13 +143,17 @@ def least_of(op: ir.Operation) -> list[tuple[int, ir.Value, int]]:
     return [(dim, size, 0) for dim, size in zip(dims, list(op.operands)[-len(dims) :], strict=True)] if dims else []
 
 
+def largest_index(type_: ir.Type) -> int:
+    """The largest number of an integer type, or of `index`."""
+    return 2 ** (63 if isinstance(type_, ir.IndexType) else ir.IntegerType(type_).width - 1) - 1
+
+
 def check_least(ask: Checker[Q], op: ir.Operation) -> None:
     """`scf.for`, and ops that make a tensor of extents that are operands."""
     for dim, value, least in least_of(op):
         ask.valid("at_least", dim, ask.number(value), factor=least)
     if op.name == "scf.for" and constant_int(op.operands[2]) is None:  # what is behind the last index is a number too
-        bits = 64 if isinstance(op.operands[2].type, ir.IndexType) else op.operands[2].type.width
-        last = ask.minus(2 ** (bits - 1) - 1, ask.most(ask.number(op.operands[1]), 0))
+        last = ask.minus(largest_index(op.operands[2].type), ask.most(ask.number(op.operands[1]), 0))
         ask.valid("range", 0, 0, ask.number(op.operands[2]), last)
 
 

@@ -121,6 +121,7 @@ def test_steps_and_extents(target: str) -> None:
     assert (sums.tolist(), ones.shape) == ([12, 0, 36], (2, 3))
     for x, n, s, text in [
         ([4, -1, 1], 3, 2, "scf.for: level 0: expected at least 1, got -1"),
+        ([4, 9, 2**63 - 1], 3, 2, f"scf.for: level 0: expected hi <= {2**63 - 10}, got {2**63 - 1}"),
         ([4, 9, 1], -3, 2, "tensor.splat: level 1: expected at least 0, got -3"),
         ([4, 9, 1], 3, 0, "scf.for: level 0: expected at least 1, got 0"),
         ([4, 9, 1], 3, 2**31 - 1, "scf.for: level 0: expected hi <= 2147483642, got 2147483647"),
