@@ -89,3 +89,27 @@ func.func @sums(%x: tensor<4x4xindex>, %w: tensor<?xindex>, %a: tensor<4xindex>,
   } -> (tensor<4xindex>, tensor<index>)
   return %0#0, %0#1 : tensor<4xindex>, tensor<index>
 }
+
+// -----
+
+// A loop that might not end on what stands for what is outside.
+func.func @down(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>) -> tensor<?xindex> {
+  %c1 = arith.constant 1 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xindex>) outs(%e : tensor<?xindex>) {
+  ^bb0(%i: index, %o: index):
+    %first = tensor.extract %w[%i] : tensor<?xindex>
+    // expected-error@+1 {{expected places that no 'scf.while' makes where others are of what was read}}
+    %found = scf.while (%at = %first) : (index) -> (index) {
+      %more = arith.cmpi ne, %at, %c1 : index
+      scf.condition(%more) %at : index
+    } do {
+    ^bb0(%at: index):
+      %next = arith.subi %at, %c1 : index
+      scf.yield %next : index
+    }
+    %last = tensor.extract %w[%found] : tensor<?xindex>
+    linalg.yield %last : index
+  } -> tensor<?xindex>
+  return %0 : tensor<?xindex>
+}

@@ -17,7 +17,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import enclosing, terminator
-from ragged_dialect.ir.walk import captures, is_outside
+from ragged_dialect.ir.walk import captures, find_ops, is_outside
 from ragged_dialect.iteration import analyze
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.checking.emitter import Emitter
@@ -52,6 +52,7 @@ class Rehearsal:
         self._folds = "reduction" in analyze(op).kinds
         self._holds = {outer for one in questions for outer in self._around(one.op)}
         self._needed = self._slice()
+        self._refuse_loops_without_end()
 
     def answers(self, emit: Emitter) -> list[list[ir.Value]]:
         """What each question comes to, as i64, at the insertion point."""
@@ -136,6 +137,15 @@ class Rehearsal:
                 found.add(value)
                 left += list(terminator(body).operands) if value in sums else self._sources(value)
         return found
+
+    def _refuse_loops_without_end(self) -> None:
+        """An `scf.while` might not end on the zeros that stand for what is outside."""
+        if any(result in self._needed for op in self._questions for result in op.results):
+            for loop in find_ops(self._op, "scf.while"):
+                if any(result in self._needed for result in loop.results):
+                    raise PassFailure(
+                        loop, "expected places that no 'scf.while' makes where others are of what was read"
+                    )
 
     def _sources(self, value: ir.Value) -> list[ir.Value]:
         """What a value in the body is made of."""
