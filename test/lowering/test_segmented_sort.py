@@ -197,7 +197,7 @@ def test_a_batch_of_one(shape: tuple[int, ...]) -> None:
 
 
 def test_more_elements_than_there_are_places_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragged_dialect.arrays.ops.sorting.merges._PLACE", 4)
+    monkeypatch.setattr("ragged_dialect.arrays.ops.sorting.merges.PLACE", 4)
     order = rg.jit(lambda x: rg.argsort(x, axis=1))
     np.testing.assert_array_equal(
         order(rg.from_lengths(np.arange(32)[::-1], [16, 16]).astype("i4"))[0], range(15, -1, -1)
