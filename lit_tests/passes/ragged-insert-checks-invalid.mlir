@@ -113,3 +113,17 @@ func.func @down(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>) -
   } -> tensor<?xindex>
   return %0 : tensor<?xindex>
 }
+
+// -----
+
+func.func @cast(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>) -> tensor<?xindex> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xindex>) outs(%e : tensor<?xindex>) {
+  ^bb0(%i: index, %o: index):
+    // expected-error@+1 {{expected in a body no 'tensor.cast' to extents that only calls know, got one of tensor<?xindex> to tensor<3xindex>}}
+    %t = tensor.cast %w : tensor<?xindex> to tensor<3xindex>
+    %v = tensor.extract %t[%i] : tensor<3xindex>
+    linalg.yield %v : index
+  } -> tensor<?xindex>
+  return %0 : tensor<?xindex>
+}

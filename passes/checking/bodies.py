@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import DYNAMIC, arith, ir
 from ragged_dialect.checking.dense import RULES, check_least, largest_index, least_of
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.generic import generic, loop_index
@@ -144,6 +144,12 @@ def generalized(op: ir.Operation) -> ir.Operation:
 def _places(emit: Emitter, op: ir.Operation, access: ir.Operation) -> tuple[tuple[ir.Value, Mixed], ...]:
     """The indices of an op in the body of another one, each with what it is below."""
     if access.name == "tensor.cast":
+        source, made = access.operands[0].type, access.results[0].type
+        if not (source.has_rank and made.has_rank) or any(
+            a == DYNAMIC != b for a, b in zip(source.shape, made.shape, strict=True)
+        ):
+            text = "expected in a body no 'tensor.cast' to extents that only calls know"
+            raise PassFailure(access, f"{text}, got one of {source} to {made}")
         return ()
     if access.name == "tensor.dim":
         x, dim = access.operands
