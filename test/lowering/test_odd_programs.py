@@ -369,6 +369,33 @@ func.func @f(%x: tensor<?xindex>) -> (tensor<?xindex>, tensor<?xindex>) {
 """
 
 
+SUMMED = """
+func.func @f(%x: tensor<?xindex>) -> tensor<?xindex> {
+  %c1 = arith.constant 1 : index
+  %r = linalg.map ins(%x : tensor<?xindex>) outs(%x : tensor<?xindex>) (%a: index, %o: index) {
+    %g = tensor.from_elements %a, %c1, %a : tensor<3xindex>
+    %e = tensor.from_elements %a : tensor<index>
+    %t = linalg.generic
+        {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+        ins(%g : tensor<3xindex>) outs(%e : tensor<index>) {
+    ^bb0(%q: index, %s: index):
+      %z = arith.addi %q, %s : index
+      linalg.yield %z : index
+    } -> tensor<index>
+    %v = tensor.extract %t[] : tensor<index>
+    linalg.yield %v : index
+  }
+  return %r : tensor<?xindex>
+}
+"""
+
+
+@pytest.mark.parametrize("target", [*TARGETS, "ptx-emulator"])
+def test_tables_that_are_summed(target: str) -> None:
+    x = np.arange(99)
+    np.testing.assert_array_equal(called(SUMMED, "f", [x], target)[0], 3 * x + 1)
+
+
 @pytest.mark.parametrize("target", [*TARGETS, "ptx-emulator"])
 def test_tables_that_are_filled(target: str) -> None:
     x = np.arange(400)

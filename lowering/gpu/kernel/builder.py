@@ -46,7 +46,7 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
                 kernel.guard(build.less(iteration, build.product([kernel.number(count) for count in counts])))
         first = len(kernel.body.operations) - 1
         _move(body, kernel, indices, inside)
-        _share(kernel, team)
+        first += _share(kernel, team)
         inits = fold_fills(kernel.body)
         ops = [op.operation for op in kernel.body.operations]
         BlockBody(kernel, thread, inits, unroll).rewrite(ops[first:-1])
@@ -81,18 +81,20 @@ def _indices(kernel: Kernel, counts: list[Mixed], iteration: ir.Value) -> list[i
     return [rest, *indices]
 
 
-def _share(kernel: Kernel, team: ir.Value) -> None:
-    """Give the allocations of a kernel shared memory, every team its own, and threads what they have alone."""
-    for alloc in own_of(kernel.body):
+def _share(kernel: Kernel, team: ir.Value) -> int:
+    """Give the allocations of a kernel shared memory, every team its own, and threads what they have alone; how many
+    ops that puts in front of the others of the kernel's body."""
+    shared, others = temporaries_of(kernel.body)  # before those that threads have alone are in the body, too
+    own, entry = own_of(kernel.body), kernel.op.regions[0].blocks[0]
+    for alloc in own:
         type_ = alloc.results[0].type
         if DYNAMIC in type_.shape:
             raise PassFailure(alloc, "expected temporaries of static size in the body of a linalg op, got others")
         for use in list(alloc.results[0].uses):
             if use.owner.name == "memref.dealloc":
                 use.owner.erase()
-        with ir.InsertionPoint.at_block_begin(kernel.op.regions[0].blocks[0]), alloc.location:
+        with ir.InsertionPoint.at_block_begin(entry), alloc.location:
             replace_allocation(alloc, memref.alloca(type_, [], []))
-    shared, others = temporaries_of(kernel.body)
     for alloc in others:
         text = "expected temporaries that shared memory has room for (run place-ragged-temporaries first), got others"
         raise PassFailure(alloc, text)
@@ -104,8 +106,9 @@ def _share(kernel: Kernel, team: ir.Value) -> None:
         all_ = kernel.workgroup(ir.MemRefType.get([kernel.teams, *type_.shape], type_.element_type))
         rank = len(type_.shape)
         with ir.InsertionPoint(alloc):
-            own = subview(all_, [team, *[0] * rank], [1, *type_.shape], range(1, rank + 1))
-        replace_allocation(alloc, own)
+            part = subview(all_, [team, *[0] * rank], [1, *type_.shape], range(1, rank + 1))
+        replace_allocation(alloc, part)
+    return len(own) if kernel.body == entry else 0
 
 
 def _move(body: ir.Block, kernel: Kernel, indices: list[ir.Value], inside: dict[ir.Value, ir.Value]) -> None:
