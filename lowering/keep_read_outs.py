@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import generic, input_count, iterator_kinds, loop_index
+from ragged_dialect.generic import generic, indexing_maps, input_count, iterator_kinds, loop_index
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import made_by, terminator
 from ragged_dialect.ir.walk import find_ops, replace
+from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -55,13 +56,12 @@ def _general(op: ir.Operation) -> None:
 
 
 def _start(op: ir.Operation) -> None:
-    kinds, block = iterator_kinds(op), op.regions[0].blocks[0]
-    if "reduction" not in kinds:
-        return
+    kinds, maps, block = iterator_kinds(op), indexing_maps(op), op.regions[0].blocks[0]
     first, end = input_count(op), terminator(block)
     for number, out in enumerate(list(op.operands)[first:]):
-        argument = block.arguments[first + number]
-        if not _is_read(argument) and made_by(out, "tensor.empty") is None:
+        argument, own = block.arguments[first + number], maps[first + number].results
+        reduced = [k for k, kind in enumerate(kinds) if kind == "reduction" and not any(expr_uses(e, k) for e in own)]
+        if reduced and not _is_read(argument) and made_by(out, "tensor.empty") is None:
             with ir.InsertionPoint(end):
-                some = build.at_least(loop_index(kinds.index("reduction")), 0)
+                some = build.at_least(loop_index(reduced[0]), 0)
                 end.operands[number] = arith.select(some, end.operands[number], argument)

@@ -44,6 +44,20 @@ func.func @others(%x: tensor<?xf32>, %s: tensor<f32>) -> (tensor<f32>, tensor<f3
   return %0, %1, %2 : tensor<f32>, tensor<f32>, tensor<?xf32>
 }
 
+// A result for each iteration of what is a reduction for another one.
+// CHECK-LABEL: func.func @beside
+// CHECK-NOT: arith.select
+// CHECK: return
+func.func @beside(%x: tensor<?xf32>, %s: tensor<f32>) -> (tensor<?xf32>, tensor<f32>) {
+  %0:2 = linalg.generic {indexing_maps = [#id, #id, #none], iterator_types = ["reduction"]}
+      ins(%x : tensor<?xf32>) outs(%x, %s : tensor<?xf32>, tensor<f32>) {
+  ^bb0(%a: f32, %e: f32, %o: f32):
+    %sum = arith.addf %a, %o : f32
+    linalg.yield %a, %sum : f32, f32
+  } -> (tensor<?xf32>, tensor<f32>)
+  return %0#0, %0#1 : tensor<?xf32>, tensor<f32>
+}
+
 // CHECK-LABEL: func.func @map
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel"]
 // CHECK: arith.addf
