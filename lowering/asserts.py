@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import enclosing
+from ragged_dialect.ir.match import ancestors
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.check_conditions import evaluate
 from ragged_dialect.lowering.validity import require_own_names
@@ -35,20 +34,14 @@ def settle(module: ir.Operation) -> None:
     for op in find_ops(module, "cf.assert", "ragged.guard"):
         if op.name == "ragged.guard":
             op.results[0].replace_all_uses_with(op.operands[0])
-        elif not any(outer.name.startswith("linalg.") for outer in _around(op)):
+        elif not any(outer.name.startswith("linalg.") for outer in ancestors(op)):
             with ir.InsertionPoint(op), op.location:
                 condition = arith.index_castui(build.index_type(), op.operands[0])
                 builders.assert_valid([condition], "holds", f"cf.assert: {op.attributes['msg'].value}", 0)
         op.erase()
     for op in find_ops(module, "ragged.assert_valid"):
-        for outer in _around(op):
+        for outer in ancestors(op):
             require_around(outer)
-
-
-def _around(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The ops around one in its function, inner ones first."""
-    while (op := enclosing(op)).name != "func.func":
-        yield op
 
 
 def factor_of(op: ir.Operation) -> int | None:

@@ -88,14 +88,11 @@ def _question(emit: Emitter, op: ir.Operation, found: ir.Operation, dense: bool)
         _, high, step = list(found.operands)[:3]
         if (by := constant_int(step)) is not None and by > 0:
             return None
-        return Question(found, (step, step, high), (_LEAST, _HIGHEST, _HIGHEST), least=((step, 1),))
+        return Question(found, (step, step, high), (_LEAST, _HIGHEST, _HIGHEST), least=tuple(least_of(found)))
     if RULES[found.name] == check_least:
-        least = tuple(
-            (value, bound)
-            for _, value, bound in least_of(found)
-            if (known := constant_int(value)) is None or known < bound
-        )
-        return Question(found, tuple(x for x, _ in least), (_LEAST,) * len(least), least=least) if least else None
+        given = ((one, constant_int(one[1])) for one in least_of(found))
+        least = tuple(one for one, known in given if known is None or known < one[2])
+        return Question(found, tuple(x for _, x, _ in least), (_LEAST,) * len(least), least=least) if least else None
     places = _places(emit, op, found)
     if not places:
         return None
@@ -110,15 +107,12 @@ def _check(emit: Emitter, question: Question, found: list[ir.Value]) -> None:
         ir.Operation.create("cf.assert", operands=[holds], attributes={"msg": op.attributes["msg"]})
         return
     emit.named(op.name)
-    if op.name == "scf.for":  # as `check_least`
-        smallest, largest, end = map(build.to_index, found)
-        emit.valid("at_least", 0, smallest, factor=1)
-        emit.valid("range", 0, 0, largest, emit.minus(largest_index(op.operands[2].type), end))
-        return
-    if question.least:
-        dims = [dim for dim, value, _ in least_of(op) if any(value == x for x, _ in question.least)]
-        for dim, (_, least), smallest in zip(dims, question.least, found, strict=True):
+    if question.least:  # as `check_least`
+        for (dim, _, least), smallest in zip(question.least, found, strict=False):
             emit.valid("at_least", dim, build.to_index(smallest), factor=least)
+        if op.name == "scf.for":
+            largest, end = map(build.to_index, found[1:])
+            emit.valid("range", 0, 0, largest, emit.minus(largest_index(op.operands[2].type), end))
         return
     *worst, some = found  # without elements there is no index: 0 is in [0, 1) then
     some = build.unequal(some, 0)

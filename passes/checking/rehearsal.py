@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate, takewhile
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.checking.dense import largest_index
@@ -16,7 +17,7 @@ from ragged_dialect.generic import filled, generic, indexing_maps
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import enclosing, terminator
+from ragged_dialect.ir.match import ancestors, terminator
 from ragged_dialect.ir.walk import captures, find_ops, is_outside
 from ragged_dialect.iteration import analyze
 from ragged_dialect.passes.base import PassFailure
@@ -34,13 +35,13 @@ _BOUNDS = 3
 @dataclass(frozen=True)
 class Question:
     """What is asked of an op in a body: values there, each with how it is combined over all elements. `places` are
-    those of its operands that are indices, each below an extent, `least` those that are at least so much."""
+    those of its operands that are indices, each below an extent, `least` those that are at least so much, with dims."""
 
     op: ir.Operation
     values: tuple[ir.Value, ...]
     steps: tuple[Step, ...]
     places: tuple[tuple[ir.Value, Mixed], ...] = ()
-    least: tuple[tuple[ir.Value, int], ...] = ()
+    least: tuple[tuple[int, ir.Value, int], ...] = ()
 
 
 class Rehearsal:
@@ -49,6 +50,9 @@ class Rehearsal:
     def __init__(self, op: ir.Operation, questions: Sequence[Question]) -> None:
         self._op = op
         self._questions = {one.op: one for one in questions}
+        self._steps = [step for one in questions for step in one.steps]
+        starts = accumulate((len(one.steps) for one in questions), initial=0)
+        self._first = {one.op: first for one, first in zip(questions, starts, strict=False)}
         self._folds = "reduction" in analyze(op).kinds
         self._holds = {outer for one in questions for outer in self._around(one.op)}
         self._needed = self._slice()
@@ -62,21 +66,18 @@ class Rehearsal:
         sums = set(body.arguments[count:])
         if sums.isdisjoint(self._needed) or not self._folds:
             # The outs are read too, or at least give extents: they may be all that has some loop.
-            found = self._over_all(operands, indexing_maps(op), self._answers)
+            found = self._over_all(operands, indexing_maps(op), lambda elements: self._rehearsed(elements)[0])
         else:
             found = self._with_sums(operands[:count], operands[count:])
         values = iter([tensor.extract(x, []) for x in found])
         return [[next(values) for _ in one.steps] for one in self._questions.values()]
 
-    @property
-    def _steps(self) -> list[Step]:
-        return [step for one in self._questions.values() for step in one.steps]
-
-    def _answers(self, elements: list[ir.Value]) -> list[ir.Value]:
-        """What is combined behind an element, of the operands' elements and what is combined before."""
+    def _rehearsed(self, elements: list[ir.Value]) -> tuple[list[ir.Value], ValueMap]:
+        """What is combined behind an element, of the operands' elements and what is combined before, and what is what
+        in the body."""
         body = self._op.regions[0].blocks[0]
         known: ValueMap = dict(zip(body.arguments, elements, strict=False))
-        return self._block(body, known, elements[-len(self._steps) :])
+        return self._block(body, known, elements[-len(self._steps) :]), known
 
     def _over_all(
         self,
@@ -101,8 +102,7 @@ class Rehearsal:
         ]
 
         def payload(elements: list[ir.Value]) -> list[ir.Value]:
-            known: ValueMap = dict(zip(body.arguments, elements, strict=False))
-            after = self._block(body, known, elements[-len(steps) :])
+            after, known = self._rehearsed(elements)
             return [*(known.get(x, x) for x in terminator(body).operands), *after]
 
         own = [*maps, *[maps[-1]] * len(steps)]
@@ -118,12 +118,11 @@ class Rehearsal:
     # What is needed ----------------------------------------------------------------------------------
 
     def _around(self, op: ir.Operation) -> Iterator[ir.Operation]:
-        while (outer := enclosing(op)) != self._op:
+        for outer in takewhile(lambda outer: outer != self._op, ancestors(op)):
             if outer.name not in ("scf.if", "scf.for"):
                 text = "expected checks in scf.if and scf.for in a body"
                 raise PassFailure(op, f"{text}, got '{op.name}' in '{outer.name}'")
             yield outer
-            op = outer
 
     def _slice(self) -> set[ir.Value]:
         """Values that questions are about, that tell whether their ops run, and that those are made of."""
@@ -181,9 +180,7 @@ class Rehearsal:
         return sofar
 
     def _combined(self, question: Question, known: ValueMap, sofar: list[ir.Value]) -> list[ir.Value]:
-        questions = list(self._questions.values())
-        first = sum(len(one.steps) for one in questions[: questions.index(question)])
-        made = list(sofar)
+        made, first = list(sofar), self._first[question.op]
         for k, (value, (_, convert, combine)) in enumerate(zip(question.values, question.steps, strict=True), first):
             made[k] = combine(made[k], convert(build.i64(), known.get(value, value)))
         return made
@@ -235,7 +232,7 @@ def _kept_inside(question: Question, known: ValueMap) -> None:
     """An op of a question, or what stands for it where its places are outside."""
     op = question.op
     given: ValueMap = dict(known)
-    for value, least in question.least:
+    for _, value, least in question.least:
         number = known.get(value, value)
         given[value] = arith.maxsi(number, build.constant(number.type, least))
     inside = [build.below(known.get(value, value), extent) for value, extent in question.places]

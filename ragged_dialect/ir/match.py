@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import TypeVar
 
 from ragged_dialect._mlir import Op, ir
@@ -44,6 +44,14 @@ def around(op: Op, name: str) -> ir.Operation:
     while found.name != name:
         found = enclosing(found)
     return found
+
+
+def ancestors(op: Op) -> Iterator[ir.Operation]:
+    """The ops around one in its function, inner ones first."""
+    outer = enclosing(op)
+    while outer.name not in _OUTSIDE:
+        yield outer
+        outer = enclosing(outer)
 
 
 def in_block(op: ir.Operation, block: ir.Block) -> ir.Operation | None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import flow
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import enclosing
+from ragged_dialect.ir.match import ancestors
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -35,10 +35,7 @@ class ConvertInnerLinalgToLoops(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Rewrite the inner ops of a module, the innermost first."""
         for inner in reversed(find_ops(op, "linalg.generic")):
-            around = enclosing(inner)
-            while around.name not in ("linalg.generic", "func.func", "builtin.module"):
-                around = enclosing(around)
-            if around.name == "linalg.generic":
+            if any(outer.name == "linalg.generic" for outer in ancestors(inner)):
                 with ir.InsertionPoint(inner), inner.location:
                     _loops(GenericOp(inner), [])
                 inner.erase()
