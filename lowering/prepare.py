@@ -18,7 +18,13 @@ from ragged_dialect.iteration import touches_ragged
 from ragged_dialect.lowering.decompose import decompose_softmax
 from ragged_dialect.lowering.expand_ragged_scans import expand_scans
 from ragged_dialect.lowering.standing import standing_for
-from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
+from ragged_dialect.lowering.widen import (
+    multiplies_bf16,
+    multiplies_short,
+    needs_widening,
+    widen_factors,
+    widen_reduction,
+)
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.ops.regions import YieldOp
@@ -86,9 +92,10 @@ def expand_foreign(module: ir.Operation) -> None:
         op.erase()
 
 
-def prepare(module: ir.Operation, recompute: bool = False) -> None:
+def prepare(module: ir.Operation, recompute: bool = False, dots: bool = False) -> None:
     """Decompose steps, settle the extents of attention, decompose softmax (`recompute` as for `decompose_softmax`) and
-    scans, widen the accumulators of short floats; without `recompute` their factors too, before they are multiplied.
+    scans, widen the accumulators of short floats; without `recompute` their factors too, before they are multiplied,
+    but for bf16 with `dots`.
     Bodies of linalg ops read elements of ragged tensors: what else they ask for is asked for in front of them."""
     for op in [op for op in ops_in(module) if op.name.startswith("linalg.")]:
         _ask_before(op)
@@ -96,7 +103,7 @@ def prepare(module: ir.Operation, recompute: bool = False) -> None:
     for op in find_ops(module, *MEANINGS):
         settled(op)
     for op in () if recompute else find_ops(module, "linalg.generic"):
-        if multiplies_short(op):
+        if multiplies_short(op) and not (dots and multiplies_bf16(op)):
             with standing_for(op):
                 widen_factors(op)
     found = [op for op in ops_in(module) if op.name == "linalg.softmax" or needs_widening(op)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import combiner_of, defining_op, filled_with, terminator
+from ragged_dialect.ir.match import combiner_of, defining_op, filled_with, is_sum_of_products, terminator
 from ragged_dialect.iteration import output_count
 from ragged_dialect.passes.differentiate.values import empty_like
 
@@ -52,17 +52,14 @@ def widen_reduction(op: ir.Operation) -> None:
 
 def multiplies_short(op: ir.Operation) -> bool:
     """Whether an op multiplies matrices of short floats, each element of which is of use more than once, in f32."""
-    kinds, block = iterator_kinds(op), op.regions[0].blocks[0]
-    ops = [x.operation for x in block.operations]
-    names = ["arith.extf", "arith.extf", "arith.mulf", "arith.addf", "linalg.yield"]
-    if kinds.count("reduction") != 1 or len(op.operands) != 3 or [x.name for x in ops] != names:
-        return False
-    if any(x.results[0].type != _wide() for x in ops[:2]):  # f64 of shorter floats is left as it is
-        return False
-    direct = [x.operands[0] for x in ops[:2]] == list(block.arguments)[:2]
-    ranks = [len(x.type.shape) for x in op.operands]
-    summed = ops[3].results[0] == ops[4].operands[0] and combiner_of(block.arguments[2], ops[3].results[0], _COMBINERS)
-    return bool(direct and summed) and min(ranks) > 1
+    if iterator_kinds(op).count("reduction") != 1 or not is_sum_of_products(op, widened=True):
+        return False  # f64 of shorter floats is left as it is
+    return min(len(x.type.shape) for x in op.operands) > 1
+
+
+def multiplies_bf16(op: ir.Operation) -> bool:
+    """Whether both factors of an op are bf16."""
+    return all(isinstance(x.type.element_type, ir.BF16Type) for x in list(op.operands)[:2])
 
 
 def widen_factors(op: ir.Operation) -> None:
@@ -73,7 +70,7 @@ def widen_factors(op: ir.Operation) -> None:
 
     def body(a: list[ir.Value]) -> list[ir.Value]:
         mapping: ValueMap = {
-            **dict(zip((x.results[0] for x in ops[:2]), a[:2], strict=True)),
+            **{x.results[0]: a[ir.BlockArgument(x.operands[0]).arg_number] for x in ops[:2]},
             ops[0].block.arguments[2]: a[2],
         }
         for inner in ops[2:4]:

@@ -210,9 +210,10 @@ _PACKAGES = {
         "inline-index-vectors merge-index-vectors multiply-constant-powers order-ragged-loops outline-ragged-loops "
         "expand-ragged-floats expand-ragged-math expand-ragged-scans prefetch-ragged-rows protect-ragged-arguments "
         "replace-empty-reshapes reuse-ragged-outs settle-ragged-roundings shorten-ragged-lifetimes "
-        "keep-read-outs thread-ragged-kernels lower-memory-types unshare-ragged-empties vectorize-ragged-products"
+        "keep-read-outs thread-ragged-kernels lower-memory-types unshare-ragged-empties"
     ),
     "ragged_dialect.transform": "ragged-transform-interpreter",
+    "ragged_dialect.lowering.products": "vectorize-ragged-products",
     "ragged_dialect.lowering.skew": "share-long-components share-long-folds",
     "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (

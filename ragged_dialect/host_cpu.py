@@ -13,25 +13,30 @@ from ragged_dialect.errors import CompileError
 _VARIABLE = "RAGGED_CPU_FEATURES"
 _MASKED = re.compile(r"-[a-z0-9._-]+")
 # LLVM's names of x86 features, each with those before it; a name without an entry takes nothing else with it.
-_CHAIN = ("sse3", "ssse3", "sse4.1", "sse4.2", "avx", "f16c", "fma", "avx2", "avx512f", "avx512dq")
+_CHAIN = ("sse3", "ssse3", "sse4.1", "sse4.2", "avx", "f16c", "fma", "avx2", "avx512f", "avx512dq", "avx512bf16")
 _INEXACT = ("-avx512bf16", "-avxneconvert")
 """Roundings to bf16 that take subnormals for zeros. LLVM uses them for values that are bf16 already, too, where it has
 kept them as f32."""
 _NEVER = "amx"
 """Begins names that differ between the LLVMs of the bindings and of llvmlite; code uses none of them by itself."""
-_IN_CPUINFO = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2"}
+_IN_CPUINFO = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "avx512bf16": "avx512_bf16"}
 
 
 def masked_features() -> tuple[str, ...]:
     """LLVM's names of the features that code must not use, each after a minus: those of the variable and those that are
     inexact. CompileError when the variable has anything else."""
+    return (*dict.fromkeys((*taken_away(), *_INEXACT)),) if is_x86() else taken_away()
+
+
+def taken_away() -> tuple[str, ...]:
+    """Those of the variable alone, and what cannot be without them. CompileError as for `masked_features`."""
     names = tuple(filter(None, os.environ.get(_VARIABLE, "").split(",")))
     for name in names:
         if _MASKED.fullmatch(name) is None:
             raise CompileError(f"expected {_VARIABLE} like '-avx512f,-fma', got '{name}'")
     first = min((_CHAIN.index(name[1:]) for name in names if name[1:] in _CHAIN), default=len(_CHAIN))
     after = tuple(f"-{feature}" for feature in _CHAIN[first:])  # LLVM would use FMA without F16C, which we do not
-    return (*dict.fromkeys((*names, *after)), *_INEXACT) if is_x86() else names
+    return (*dict.fromkeys((*names, *after)),) if is_x86() else names
 
 
 def code_features() -> tuple[str, ...]:
@@ -41,8 +46,8 @@ def code_features() -> tuple[str, ...]:
 
 
 def host_has(feature: str) -> bool:
-    """Whether code may use a feature of `_CHAIN`."""
-    return f"-{feature}" not in masked_features() and _IN_CPUINFO.get(feature, feature) in _flags()
+    """Whether this machine has a feature of `_CHAIN` that the variable does not take away."""
+    return f"-{feature}" not in taken_away() and _IN_CPUINFO.get(feature, feature) in _flags()
 
 
 def host_family() -> tuple[str, str]:

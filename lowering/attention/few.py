@@ -14,7 +14,7 @@ from ragged_dialect.lowering.attention.forward import Forward, log_of_sum
 from ragged_dialect.lowering.attention.lanes import KEPT, TILE, Block, each
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.math.exponential import exp2_at_most_one
-from ragged_dialect.lowering.micro_kernel import read, transposed, write
+from ragged_dialect.lowering.products.micro_kernel import read, transposed, write
 
 _QUERIES = 6
 """Queries up to which each is done by itself. A key takes two instructions for each register of a head then, and about

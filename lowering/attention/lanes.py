@@ -23,7 +23,7 @@ from ragged_dialect.lowering.attention.staged import Staged
 from ragged_dialect.lowering.buffers import subview
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.math.exponential import tanh
-from ragged_dialect.lowering.micro_kernel import RegisterBlock, read, transposed, write
+from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, read, transposed, write
 from ragged_dialect.lowering.vector.machine import CACHE_LINE
 from ragged_dialect.ops.attention import Attention, wide
 from ragged_dialect.passes.differentiate.values import converted

@@ -14,7 +14,7 @@ from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import makers
 from ragged_dialect.lowering.math.emitter import Emitter
-from ragged_dialect.lowering.micro_kernel import RegisterBlock, transposed
+from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, transposed
 
 _CASTS = ("arith.extf", "arith.truncf")
 

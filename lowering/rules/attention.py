@@ -19,8 +19,8 @@ from ragged_dialect.lowering.attention.forward import Forward
 from ragged_dialect.lowering.attention.lanes import Block, blocks_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall import OpenForall
-from ragged_dialect.lowering.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 from ragged_dialect.ops.attention import Attention, AttentionOp, AttentionVjp, AttentionVjpQOp, groups, wide
 from ragged_dialect.types import shape_of, storage_type
 

@@ -31,6 +31,7 @@ def object_code(llvm_ir: str, exported: frozenset[str], cpu: str = HOST) -> byte
 def _object_code(binding: Any, llvm_ir: str, exported: frozenset[str], cpu: str) -> bytes:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()
     machine = _machine(binding, cpu)
     try:
         module = binding.parse_assembly(to_llvm22(llvm_ir))

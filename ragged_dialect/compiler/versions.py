@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from ragged_dialect.host_cpu import code_features, host_flags
+from ragged_dialect.host_cpu import code_features, host_flags, taken_away
 from ragged_dialect.plugins import digest
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -46,4 +46,4 @@ def _host() -> tuple[str, ...]:
 def machine() -> tuple[str, ...]:
     """What machine code depends on beside its program: the CPU and what is not to be used of it, and the C library,
     whose vector functions are called."""
-    return (*_host(), *code_features())
+    return (*_host(), *taken_away(), *code_features())

@@ -159,16 +159,20 @@ def combiner_of(accumulator: ir.Value, yielded: ir.Value, names: Container[str])
     return op if alone else None
 
 
-def is_sum_of_products(op: Op) -> bool:
-    """Whether the body of a generic op adds the product of two inputs, f32 or f64, to its one result."""
+def is_sum_of_products(op: Op, widened: bool = False) -> bool:
+    """Whether the body of a generic op adds the product of two inputs, f32 or f64, to its one result; `widened`: of two
+    shorter floats, as f32."""
     block = op.regions[0].blocks[0]
     ops = [x.operation for x in block.operations]
-    if len(block.arguments) != 3 or [x.name for x in ops] != ["arith.mulf", "arith.addf", "linalg.yield"]:
+    names = ["arith.extf"] * (2 * widened) + ["arith.mulf", "arith.addf", "linalg.yield"]
+    if len(block.arguments) != 3 or [x.name for x in ops] != names:
         return False
     a, b, out = block.arguments
     summed = combiner_of(out, ops[-1].operands[0], {"arith.addf"}) is not None
-    factors = list(ops[0].operands) in ([a, b], [b, a])
-    return summed and factors and isinstance(out.type, (ir.F32Type, ir.F64Type))
+    wider = [made_by(x, "arith.extf") for x in ops[-3].operands]
+    factors = [x if op is None else op.operands[0] for x, op in zip(ops[-3].operands, wider, strict=True)]
+    types = (ir.F32Type,) if widened else (ir.F32Type, ir.F64Type)
+    return summed and factors in ([a, b], [b, a]) and isinstance(out.type, types)
 
 
 def is_zeros(op: Op) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
+from support.bf16_sums import SUMS
 from support.c_program import NO_CC, call, compile_c
 from support.structures import text_of
 from support.threaded_programs import OFFSETS, PROGRAMS, VALUES
@@ -53,6 +54,10 @@ CASES: dict[str, tuple[str, list[Any]]] = {
             [("%0", HALF), ("%1", BRAIN), ("%2", DOUBLE)],
         ),
         [elements(np.float16), elements(ml_dtypes.bfloat16), elements(np.float64), 0.5],
+    ),
+    "a product of bf16": (
+        SUMS.format(depth=3),
+        [(np.ones((4, 3), ml_dtypes.bfloat16), SMALL[1]), np.ones((3, 48), ml_dtypes.bfloat16)],
     ),
     "a scalar argument": (
         text_of(

@@ -1,24 +1,18 @@
-"""`vectorize-ragged-products`: sums of products keep a block of their results in vector registers."""
+"""The loops of a product of matrices around blocks of vector registers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import takewhile
-from typing import ClassVar
+from typing import TypeAlias
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, vector
-from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import defining_op, is_sum_of_products, is_zeros
-from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import is_address, is_own, root, subview
-from ragged_dialect.lowering.math.library import require_isa
-from ragged_dialect.lowering.micro_kernel import RegisterBlock, transposed
-from ragged_dialect.lowering.vector.machine import registers
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.lowering.buffers import subview
+from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, transposed
+from ragged_dialect.lowering.products.product import Places, Product
 
 _DEPTH = 256
 """Products that a register adds before its sum goes to memory: a panel of the right side for them is 32 KiB, a first
@@ -27,200 +21,18 @@ time with 128."""
 _APART = 64
 """The same where the left side is across memory in the sums, as in gradients of weights: each of its elements is in
 another cache line, and lines that are far from one another share few sets of the first cache."""
-_LONG = 16
-"""Terms of a sum from which a few columns are worth a register with idle lanes: 64 terms in 4 columns, in float32, take
-a seventh of the time of scalars on a Zen 5 core. Of few terms LLVM makes code of several rows, which is faster."""
 _IN_PLACE = 4
 """Blocks of rows up to which a panel is read where it is: groups of 16 and 32 rows by weights of 128x32 take 0.72 and
 0.79 of the time so (Zen 5), of 256x256 0.55 and 0.83, of 64 rows 1.1."""
 _NEXT = 512 << 10
 """Bytes of the right side of a group up to which the next group's is asked for: half of a second cache of 1 MiB."""
-_RESHAPES = ("memref.collapse_shape", "memref.cast")
 _STRIP = 512 << 10
 """Bytes of the left side that all panels of columns read one after the other: half of a second cache of 1 MiB, the
 least that processors with AVX-512 have."""
 
 
 @dataclass(frozen=True)
-class VectorizeRaggedProducts(RaggedPass):
-    """Compute products of matrices on blocks of vector registers, whichever of their loops are ragged.
-
-    ```mlir
-    linalg.generic {(m, k, n) -> (m, k), (k, n), (m, n)} … { %p = arith.mulf %a, %b … %s = arith.addf %acc, %p … }
-    // becomes, in loops over strips of rows, k, n and m
-    // a panel of %b, copied
-    %sums:8 = scf.for %k … iter_args(%t0 = %zeros, …) -> (vector<32xf32>, …) {
-      %row = vector.load %panel[%k, 0] …  %t0_next = %t0 + broadcast(%a[%m, %k]) * %row … }
-    // and the sums are added to what was there
-    ```
-
-    One loop is reduced, one runs along memory in the result and is of the right side, which is along memory there or
-    in the sums, and one is of the result and the left side; others are loops around. Rows that are no whole block are
-    computed by half of them, with the last row again; few rows are a block of as many, which is wider.
-    The order of a sum depends on its length only, but of a few rows times a right side that would be turned. `isa` is
-    that of expand-ragged-math. Products of short floats, and of few terms in less than half a register along memory,
-    stay as they are; so do ends of rows where a processor has no masks.
-    Preconditions: bufferized, parallel loops are outlined; before hoist-stack-buffers.
-    """
-
-    name: ClassVar[str] = "vectorize-ragged-products"
-    isa: str = "auto"
-
-    def run(self, op: ir.Operation) -> None:
-        """Rewrite the products of every function of a module."""
-        require_isa(op, self.isa)
-        found = registers(self.isa)
-        if found is None:
-            return
-        for inner in find_ops(op, "linalg.generic"):
-            product = _product_of(inner)
-            if product is None:
-                continue
-            with ir.InsertionPoint(inner), inner.location:
-                regs = RegisterBlock.of(product.out.buffer.type.element_type, self.isa)
-                if product.fits(regs, found.bytes // regs.square in found.masked):
-                    _rewrite(inner, product, regs)
-                    inner.erase()
-
-
-@dataclass(frozen=True)
-class _Side:
-    """A buffer and the loop of each of its dims."""
-
-    buffer: ir.Value
-    loops: tuple[int, ...]
-
-    def extent(self, loop: int) -> Mixed:
-        """The extent of a loop, which this side has."""
-        dim = self.loops.index(loop)
-        size = self.buffer.type.shape[dim]
-        return memref.dim(self.buffer, build.value(dim)) if size == DYNAMIC else size
-
-    def rows(self, loop: int, places: dict[int, Mixed], count: Mixed, columns: Mixed) -> ir.Value:
-        """A view of some rows along a loop, of as many elements of the last dim."""
-        sizes: list[Mixed] = [1] * len(self.loops)
-        sizes[self.loops.index(loop)], sizes[-1] = count, columns
-        view = subview(self.buffer, self.at(places), sizes, [self.loops.index(loop), len(sizes) - 1])
-        layout = ir.StridedLayoutAttr.get(DYNAMIC, [DYNAMIC, 1])
-        return memref.cast(ir.MemRefType.get([DYNAMIC, DYNAMIC], view.type.element_type, layout), view)
-
-    def at(self, places: dict[int, Mixed]) -> list[ir.Value]:
-        """The indices for those of the loops."""
-        return [build.value(places[loop]) for loop in self.loops]
-
-
-@dataclass(frozen=True)
-class _Product:
-    """out[…, m, n] += left[…, m, k] * right[…, k, n], with dims in any order but those along memory."""
-
-    out: _Side
-    left: _Side
-    right: _Side
-    m: int
-    k: int
-
-    @property
-    def n(self) -> int:
-        """The loop along memory."""
-        return self.out.loops[-1]
-
-    @property
-    def turned(self) -> bool:
-        """Whether the right side is along memory in the sums."""
-        return self.right.loops[-1] == self.k
-
-    def fits(self, regs: RegisterBlock, masked: bool) -> bool:
-        """Whether half a register is filled along memory, or sums are long and would be across it, and there are
-        masks if its ends need some."""
-        columns, depth = self.out.buffer.type.shape[-1], self.left.buffer.type.shape[self.left.loops.index(self.k)]
-        filled = columns == DYNAMIC or 2 * columns >= regs.square
-        filled = filled or (columns > 1 and depth >= _LONG and not self.turned)
-        return filled and (masked or (not self.turned and columns != DYNAMIC and columns % regs.lanes == 0))
-
-
-def _product_of(op: ir.Operation) -> _Product | None:
-    """What a generic op multiplies, None where it is no such product."""
-    operands, maps, kinds = list(op.operands), indexing_maps(op), iterator_kinds(op)
-    if len(operands) != 3 or op.results or not is_sum_of_products(op):
-        return None
-    sides = [_side(x, m) for x, m in zip(operands, maps, strict=True)]
-    first, second, out = sides
-    if first is None or second is None or out is None or not out.loops or kinds.count("reduction") != 1:
-        return None
-    n, k = out.loops[-1], kinds.index("reduction")
-    left, right = (first, second) if n in second.loops else (second, first)
-    own = [loop for loop in out.loops[:-1] if loop in left.loops and loop not in right.loops]
-    fits = right.loops[-1:] in ((n,), (k,)) and {n, k} <= {*right.loops} and k in left.loops and own
-    fits = fits and n not in left.loops
-    if not fits or not (_is_along_memory(out.buffer) and _is_along_memory(right.buffer)):
-        return None
-    return _Product(out, left, right, own[-1], k)
-
-
-def _side(x: ir.Value, map_: ir.AffineMap) -> _Side | None:
-    exprs = list(map_.results)
-    if not isinstance(x.type, ir.MemRefType) or not all(isinstance(e, ir.AffineDimExpr) for e in exprs):
-        return None
-    loops = tuple(ir.AffineDimExpr(e).position for e in exprs)
-    return _Side(x, loops) if len(set(loops)) == len(loops) else None
-
-
-def _is_along_memory(x: ir.Value) -> bool:
-    return x.type.get_strides_and_offset()[0][-1] == 1
-
-
-def _rewrite(op: ir.Operation, product: _Product, regs: RegisterBlock) -> None:
-    """The loops of a product. A right side that has to be turned is turned for more than a few rows only."""
-    fill = _zeros(op, product.out.buffer)
-    found = defining_op(product.right.buffer)
-    emitter = _Emitter(product, regs, fill is not None, found is not None and found.block == op.block)
-    if not product.turned:
-        emitter.run()
-    else:
-        few = build.less(product.out.extent(product.m), regs.rows // 2)
-        flow.choose(few, lambda: _copies(fill, op), emitter.run, [])
-    if fill is not None:
-        fill.erase()
-
-
-def _copies(*ops: ir.Operation | None) -> None:
-    """Ops as they are."""
-    for op in ops:
-        if op is not None:
-            op.clone()
-
-
-def _zeros(op: ir.Operation, out: ir.Value) -> ir.Operation | None:
-    """A fill before an op, which wrote zeros to its result, with nothing between but loads from other buffers."""
-    earlier = takewhile(lambda x: x != op, [x.operation for x in op.block.operations])
-    before = next((x for x in reversed(list(earlier)) if not (is_address(x) or _reads_apart(x, root(out)))), None)
-    return before if before is not None and is_zeros(before) and _whole(before.operands[1]) == _whole(out) else None
-
-
-def _reads_apart(op: ir.Operation, buffer: ir.Value) -> bool:
-    """Whether an op loads from another buffer."""
-    if op.name != "memref.load":
-        return False
-    other = root(op.operands[0])
-    return other != buffer and is_own(other) and is_own(buffer)
-
-
-def _whole(view: ir.Value) -> ir.Value:
-    """What a view is all of."""
-    while (op := defining_op(view)) is not None and (op.name in _RESHAPES or _is_all(op)):
-        view = op.operands[0]
-    return view
-
-
-def _is_all(op: ir.Operation) -> bool:
-    """Whether an op is a view of all elements of a buffer of known extents."""
-    if op.name != "memref.subview" or DYNAMIC in op.operands[0].type.shape:
-        return False
-    return list(op.attributes["static_sizes"]) == list(op.operands[0].type.shape)
-
-
-@dataclass(frozen=True)
-class _Part:
+class Part:
     """Rows of the left side from m on, and products from k on."""
 
     m: ir.Value
@@ -229,16 +41,20 @@ class _Part:
     depth: Mixed
 
 
-_Ahead = Callable[[Mixed], Callable[[ir.Value], None]]
+Step: TypeAlias = Callable[[ir.Value], None]
+"""What a step of a sum does beside."""
+Sums: TypeAlias = "Callable[[RegisterBlock, Sequence[Places], ir.Value, Part, Step | None], list[ir.Value]]"
+"""The sums of a part, for a block of registers, the places of its rows, a panel and what a step does beside."""
+_Ahead: TypeAlias = Callable[[Mixed], Step]
 """Of a block of rows of a number: what asks for memory that is read later, in a step of its sums."""
 
 
-class _Emitter:
+class ProductEmitter:
     """The loops of a product: around it, over strips of rows, stretches of the sum, panels of columns and blocks of
     rows. With `zeroed` what is in the result is not read. The right side `is_own` where rows of another group have
     another one."""
 
-    def __init__(self, product: _Product, regs: RegisterBlock, zeroed: bool, own: bool) -> None:
+    def __init__(self, product: Product, regs: RegisterBlock, zeroed: bool, own: bool) -> None:
         self.product, self.regs, self.zeroed = product, regs, zeroed
         out = product.out.loops
         self.outer = [loop for loop in out if loop not in (product.m, product.n)]
@@ -248,28 +64,32 @@ class _Emitter:
         self.columns = product.out.extent(product.n)
         self.stretch = _DEPTH if product.left.loops[-1] == product.k else _APART
         self.deepest = min(self.depth, self.stretch) if isinstance(self.depth, int) else self.stretch
-        self.panel = regs.scratch(build.ceildiv(self.deepest, regs.square) * regs.square)
+        self.panel = self._scratch()
         self.wide = self._wide()
+
+    def _scratch(self) -> ir.Value:
+        """Room for a panel of the right side, in whole squares."""
+        return self.regs.scratch(build.ceildiv(self.deepest, self.regs.square) * self.regs.square)
 
     def run(self) -> None:
         """Emit all of it."""
         self._around(self.outer, {})
 
-    def _around(self, loops: Sequence[int], places: dict[int, Mixed]) -> None:
+    def _around(self, loops: Sequence[int], places: Places) -> None:
         if not loops:
             self._strips(places)
             return
         count = self.product.out.extent(loops[0])
         flow.for_loop(count, [], lambda i, _: self._around(loops[1:], {**places, loops[0]: i}))
 
-    def _strips(self, places: dict[int, Mixed]) -> None:
+    def _strips(self, places: Places) -> None:
         """Parts of the left side that stay in the second cache while the panels go over them."""
         high = max(_STRIP // (max(self.deepest, 1) * self.regs.size * self.regs.rows), 1) * self.regs.rows
 
         def part(m: ir.Value, k: ir.Value) -> None:
             rows = build.minimum(build.sub(self.rows, m), high)
             depth = build.minimum(build.sub(self.depth, k), self.stretch)
-            self._of_few(self.wide, places, _Part(m, rows, k, depth))
+            self._of_few(self.wide, places, Part(m, rows, k, depth))
 
         def strip(m: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             all_ = build.maximum(self.depth, 1) if self.zeroed else self.depth
@@ -286,7 +106,7 @@ class _Emitter:
         many = self.product.turned or (isinstance(self.rows, int) and self.rows > regs.rows)
         return [b for b in blocks if not many and isinstance(self.columns, int) and self.columns % b.lanes == 0]
 
-    def _of_few(self, wide: Sequence[RegisterBlock], places: dict[int, Mixed], part: _Part) -> None:
+    def _of_few(self, wide: Sequence[RegisterBlock], places: Places, part: Part) -> None:
         """Wide blocks for few rows, of as many if there is one, and panels for others."""
         if not wide:
             self._panels(places, part)
@@ -308,7 +128,7 @@ class _Emitter:
 
         flow.choose(build.at_most(part.rows, regs.rows if others else self.regs.rows), few, more, [])
 
-    def _panels(self, places: dict[int, Mixed], part: _Part) -> None:
+    def _panels(self, places: Places, part: Part) -> None:
         columns, lanes = self.columns, self.regs.lanes
         whole = columns - columns % lanes if isinstance(columns, int) else 0
         if whole:
@@ -322,7 +142,7 @@ class _Emitter:
         rest = columns % lanes if isinstance(columns, int) else build.minimum(build.sub(columns, n), lanes)
         return self.regs.holding(rest)
 
-    def _panel(self, regs: RegisterBlock, places: dict[int, Mixed], n: Mixed, part: _Part) -> None:
+    def _panel(self, regs: RegisterBlock, places: Places, n: Mixed, part: Part) -> None:
         """Rows of the right side times all rows of the left; together where many blocks read them, as they do of one
         that all groups have: where they are, they may lie across cache lines and in few sets of those. The processor
         does not foresee the next panel's, which are asked for as they are copied or while few blocks are computed;
@@ -369,7 +189,7 @@ class _Emitter:
         right = self.product.right
         return right.buffer.type.get_strides_and_offset()[0][right.loops.index(self.product.k)] == self.columns
 
-    def _next_group(self, regs: RegisterBlock, places: dict[int, Mixed], part: _Part) -> _Ahead:
+    def _next_group(self, regs: RegisterBlock, places: Places, part: Part) -> _Ahead:
         """Asks for what is behind the right side in memory, in its order and over all panels: panels are pieces of
         rows, which a processor reads from memory at less than half the rate, and waits for. A register in a step, and
         blocks of rows in turn."""
@@ -391,11 +211,11 @@ class _Emitter:
         return of_block
 
     def _blocks(
-        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part, ahead: _Ahead | None = None,
-        many: bool = False,
+        self, regs: RegisterBlock, places: Places, panel: ir.Value, part: Part, ahead: _Ahead | None = None,
+        many: bool = False, sums: Sums | None = None,
     ) -> None:  # fmt: skip
         """Blocks of rows times a panel, as many as there are and half of one for the last. Of many blocks those ask for
-        memory that come first, until each line was."""
+        memory that come first, until each line was. `sums` are those of numbers by default."""
         few = replace(regs, rows=regs.rows // 2)
         whole = build.mul(build.divide(part.rows, regs.rows), regs.rows)
         blocks = [(regs, 0, whole, ahead), (few, whole, part.rows, ahead)]
@@ -404,10 +224,10 @@ class _Emitter:
             blocks = [(regs, 0, first, ahead), (regs, first, whole, None), (few, whole, part.rows, None)]
         for block, low, high, then in blocks:
             if low != high:
-                each = partial(self._block, block, places, panel, part, then)
+                each = partial(self._block, block, places, panel, part, then, sums=sums)
                 flow.strided(low, block.rows, high, [], lambda m, _, each=each: each(m))
 
-    def _turn(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> None:
+    def _turn(self, regs: RegisterBlock, places: Places, k: ir.Value, count: Mixed) -> None:
         """Columns of the right side as rows of the panel: squares of them, of which what is outside is not used."""
         right, n, last = self.product.right, self.product.n, build.sub(self.columns, 1)
 
@@ -428,8 +248,8 @@ class _Emitter:
         flow.strided(0, regs.square, count, [], squares)
 
     def _block(
-        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, part: _Part, ahead: _Ahead | None,
-        first: ir.Value,
+        self, regs: RegisterBlock, places: Places, panel: ir.Value, part: Part, ahead: _Ahead | None,
+        first: ir.Value, sums: Sums | None = None,
     ) -> None:  # fmt: skip
         """A block of rows of a part from one on; the last row again where a small one reaches over it."""
         product, last, m = self.product, build.sub(self.rows, 1), build.add(part.m, first)
@@ -437,19 +257,27 @@ class _Emitter:
         rows = rows if regs.rows == self.regs.rows else [build.minimum(row, last) for row in rows]
         places_of = [{**places, product.m: row} for row in rows]
 
-        def elements(j: ir.Value) -> list[ir.Value]:
-            at = build.add(j, part.k)
-            return [memref.load(product.left.buffer, product.left.at({**row, product.k: at})) for row in places_of]
-
         there = [product.out.at(row) for row in places_of]
         for at in there:
             regs.prefetch(product.out.buffer, at, write=True)
-        sums = [regs.splat(0.0)] * len(rows)
         step = None if ahead is None else ahead(build.divide(first, self.regs.rows))
-        sums = regs.product(part.depth, sums, elements, lambda j: regs.load_at(panel, [j, build.value(0)]), step)
+        made = (sums or self._sums)(regs, places_of, panel, part, step)
         before = self._before(regs, there, part.k)
-        for at, x, y in zip(there, before, sums, strict=True):  # all were read before: the last row may come twice
+        for at, x, y in zip(there, before, made, strict=True):  # all were read before: the last row may come twice
             regs.store_at(arith.addf(x, y), product.out.buffer, at)
+
+    def _sums(
+        self, regs: RegisterBlock, places: Sequence[Places], panel: ir.Value, part: Part, ahead: Step | None
+    ) -> list[ir.Value]:
+        """Those of a stretch, of rows of the left side at some places."""
+        left, k = self.product.left, self.product.k
+
+        def elements(j: ir.Value) -> list[ir.Value]:
+            at = build.add(j, part.k)
+            return [memref.load(left.buffer, left.at({**row, k: at})) for row in places]
+
+        zeros = [regs.splat(0.0)] * len(places)
+        return regs.product(part.depth, zeros, elements, lambda j: regs.load_at(panel, [j, build.value(0)]), ahead)
 
     def _before(self, regs: RegisterBlock, there: Sequence[list[ir.Value]], k: ir.Value) -> list[ir.Value]:
         """What the sums of a stretch are added to."""
