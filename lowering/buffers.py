@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect.generic import input_count
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer, defining_op, made_by
@@ -58,6 +59,9 @@ def only_read(value: ir.Value) -> bool:
         op = use.owner.operation
         if op.name in VIEWS:
             if not only_read(op.results[0]):
+                return False
+        elif op.name == "linalg.generic":
+            if use.operand_number >= input_count(op):
                 return False
         elif op.name not in _READERS:
             return False

@@ -14,6 +14,7 @@ from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
+_DIVISIONS = frozenset(f"arith.{name}{kind}" for name in ("div", "rem", "floordiv", "ceildiv") for kind in ("si", "ui"))
 _LOADS = 2
 """Loads of an element that is computed again: two offsets make a length, and an index with the offset there a start."""
 
@@ -35,7 +36,7 @@ class InlineIndexVectors(RaggedPass):
 
     Each vector is a loop, or a kernel of a GPU, with a buffer. Only what nothing else reads is inlined, so that it need
     not be there, and what takes two loads at most, or one where flat ops over values read it, which compute it as often
-    as there are features. Precondition: structure ops are lowered, tensors are not bufferized.
+    as there are features: no divisions there. Precondition: structure ops are lowered, tensors are not bufferized.
     """
 
     name: ClassVar[str] = "inline-index-vectors"
@@ -62,7 +63,12 @@ def _inline(made: ir.Operation) -> None:
         return
     uses = [use.owner.operation for use in made.results[0].uses]
     anywhere = sum(op.name == "tensor.extract" for op in body) <= 1
-    if not all(op.name == "tensor.dim" or _is_of_vectors(op) or (anywhere and _is_of_values(op)) for op in uses):
+    divides = any(op.name in _DIVISIONS for op in body)
+
+    def fits(use: ir.Operation) -> bool:
+        return use.name == "tensor.dim" or _is_of_vectors(use) or (anywhere and _is_of_values(use, divides))
+
+    if not all(map(fits, uses)):
         return
     for use in uses:
         with ir.InsertionPoint(use), use.location:
@@ -85,12 +91,12 @@ def _is_cheap(op: ir.Operation) -> bool:
     return op.name in ("linalg.index", "tensor.extract", "tensor.dim") or op.name.startswith("arith.")
 
 
-def _is_of_values(op: ir.Operation) -> bool:
-    """Whether an op reads an element for what a flat op computes."""
+def _is_of_values(op: ir.Operation, once: bool) -> bool:
+    """Whether an op reads an element for what a flat op computes; `once`: for nothing else."""
     if op.name != "tensor.extract":
         return False
     around = enclosing(op)
-    if around.name != "linalg.generic":
+    if around.name != "linalg.generic" or (once and len(iterator_kinds(around)) > 1):
         return False
     while (around := enclosing(around)).name == "scf.if":
         pass

@@ -16,7 +16,7 @@ from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import append, captures, free_symbol, ops_in
 from ragged_dialect.iteration import KERNEL, PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
+from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, only_read, root
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -67,7 +67,6 @@ def _outline(
         kernel = func.FuncOp(name, type_, visibility="private")
         kernel.operation.attributes[KERNEL] = ir.UnitAttr.get()
         Mapping.of(loop).give(kernel.operation)
-        _mark_noalias(kernel, passed)
         block = kernel.operation.regions[0].blocks.append(*type_.inputs)
     arguments = list(block.arguments)
     mapping: dict[ir.Value, ir.Value] = dict(zip(passed, arguments[3:], strict=True))
@@ -78,6 +77,7 @@ def _outline(
         made = scf.ForOp(arguments[0], arguments[1], build.value(1))
         func.return_([])
     _move_body(loop, made, mapping)
+    _mark_noalias(kernel, passed)
     text = kernel.operation.get_asm(use_local_scope=True, assume_verified=True)
     same = kernels.setdefault(text.replace(name, "", 1), name)
     if same != name:
@@ -98,15 +98,20 @@ def _move_body(loop: ir.Operation, made: Any, mapping: dict[ir.Value, ir.Value])
 
 
 def _mark_noalias(kernel: ir.OpView, passed: list[ir.Value]) -> None:
-    """Buffers of different allocations do not alias; LLVM need not check it in every loop."""
-    roots = [root(v) if is_buffer(v) else None for v in passed]
-    buffers = [r for r in roots if r is not None]
-    if len(set(buffers)) != len(buffers) or may_overlap(buffers):
+    """Buffers of different allocations do not alias, and neither do views of one that are only read; LLVM need not
+    check it in every loop."""
+    arguments = list(kernel.operation.regions[0].blocks[0].arguments)[3:]
+    views: dict[ir.Value, list[ir.Value]] = {}
+    for value, argument in zip(passed, arguments, strict=True):
+        if is_buffer(value):
+            views.setdefault(root(value), []).append(argument)
+    if may_overlap(views):
         return
-    attrs = [ir.DictAttr.get({})] * 3
-    noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-    attrs += [ir.DictAttr.get({}) if r is None else noalias for r in roots]
-    kernel.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(attrs)
+    own = {x for some in views.values() if len(some) == 1 or all(map(only_read, some)) for x in some}
+    noalias, none = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()}), ir.DictAttr.get({})
+    kernel.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [none] * 3 + [noalias if x in own else none for x in arguments]
+    )
 
 
 def _work(passed: list[ir.Value]) -> Mixed:

@@ -133,6 +133,61 @@ func.func @rows(%x: tensor<?x8xf32>, %ids: tensor<?xi64>, %count: i64, %good: i1
 #id = affine_map<(d) -> (d)>
 #row = affine_map<(i, d) -> (i, d)>
 
+// What divides stays where rows read it, each for every feature; where elements do, each once, it is computed there.
+// CHECK-LABEL: func.func @divided(
+// CHECK: linalg.generic {{.*}} ["parallel"]
+// CHECK:   arith.remsi
+// CHECK: linalg.generic {{.*}} ["parallel", "parallel"]
+// CHECK-NOT: arith.remsi
+// CHECK: linalg.generic {{.*}} ["parallel"]
+// CHECK:   arith.remsi
+// CHECK:   tensor.extract
+// CHECK-NOT: linalg.generic
+func.func @divided(%x: tensor<?x8xf32>, %y: tensor<?xf32>, %n: i64, %size: index) -> (tensor<?x8xf32>, tensor<?xf32>) {
+  %c8 = arith.constant 8 : index
+  %e = tensor.empty(%c8) : tensor<?xi64>
+  %columns = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %k = arith.index_cast %i : index to i64
+    %p = arith.remsi %k, %n : i64
+    linalg.yield %p : i64
+  } -> tensor<?xi64>
+  %f = tensor.empty(%size) : tensor<?x8xf32>
+  %values = linalg.generic {indexing_maps = [#row], iterator_types = ["parallel", "parallel"]} outs(%f : tensor<?x8xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %d = linalg.index 1 : index
+    %column = tensor.extract %columns[%d] : tensor<?xi64>
+    %at = arith.index_cast %column : i64 to index
+    %v = tensor.extract %x[%i, %at] : tensor<?x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x8xf32>
+  %g = tensor.empty(%size) : tensor<?xi64>
+  %places = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%g : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %k = arith.index_cast %i : index to i64
+    %p = arith.remsi %k, %n : i64
+    linalg.yield %p : i64
+  } -> tensor<?xi64>
+  %h = tensor.empty(%size) : tensor<?xf32>
+  %taken = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%h : tensor<?xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %place = tensor.extract %places[%i] : tensor<?xi64>
+    %at = arith.index_cast %place : i64 to index
+    %v = tensor.extract %y[%at] : tensor<?xf32>
+    linalg.yield %v : f32
+  } -> tensor<?xf32>
+  return %values, %taken : tensor<?x8xf32>, tensor<?xf32>
+}
+
+// -----
+
+#id = affine_map<(d) -> (d)>
+#row = affine_map<(i, d) -> (i, d)>
+
 // A vector stays that is a result, that takes two loads and is read for every feature of a row, or that takes three.
 // CHECK-LABEL: func.func @kept(
 // CHECK-COUNT-6: linalg.generic

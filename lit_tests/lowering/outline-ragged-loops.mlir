@@ -83,3 +83,29 @@ func.func @large(%n: index, %x: memref<?x4611686018427387904x4xf32>, %s: f32) {
   } {ragged.parallel}
   return
 }
+
+// Two views of one buffer that are only read share no memory with what is written. Where one is written they may.
+// CHECK-LABEL: func.func private @views_kernel0(
+// CHECK-SAME: memref<?xf32, strided<[1], offset: 1>> {llvm.noalias}, %{{.*}}: memref<?xf32> {llvm.noalias}, %{{.*}}: memref<?xf32> {llvm.noalias})
+// CHECK-LABEL: func.func private @views_kernel1(
+// CHECK-SAME: memref<?xf32, strided<[1], offset: 1>>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32> {llvm.noalias})
+// CHECK-LABEL: func.func @views
+func.func @views(%n: index, %x: memref<?xf32>, %size: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %made = memref.alloc(%size) : memref<?xf32>
+  %rest = memref.subview %x[1][%n][1] : memref<?xf32> to memref<?xf32, strided<[1], offset: 1>>
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %rest[%i] : memref<?xf32, strided<[1], offset: 1>>
+    %b = memref.load %x[%i] : memref<?xf32>
+    %d = arith.subf %a, %b : f32
+    memref.store %d, %made[%i] : memref<?xf32>
+  } {ragged.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %rest[%i] : memref<?xf32, strided<[1], offset: 1>>
+    memref.store %a, %x[%i] : memref<?xf32>
+    memref.store %a, %made[%i] : memref<?xf32>
+  } {ragged.parallel}
+  memref.dealloc %made : memref<?xf32>
+  return
+}

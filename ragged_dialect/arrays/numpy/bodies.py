@@ -19,7 +19,6 @@ from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.arrays.index.repeat import repeat as repeated
 from ragged_dialect.arrays.index.windows import windows
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
-from ragged_dialect.arrays.ops.along import local_index
 from ragged_dialect.arrays.ops.along import take_along_axis as along
 from ragged_dialect.arrays.ops.filled import arange
 from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, rolled, traced_extent
@@ -255,17 +254,11 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: int) -> ArrayLike:
     default, all elements as one vector, is none of ragged arrays."""
     dim, is_traced = checked_axis("np.roll", axis, a.ndim), isinstance(shift, Tensor) and not shift.axes
     places = shift if is_traced and shift.dtype.kind == "i" else integer("np.roll", "shift", shift)
-    if a.layout.letter(dim) not in RAGGED and not a.layout.is_plain(dim):
-        extent = a.shape[dim]
-        size = max(extent, 1) if isinstance(extent, int) else OPERATIONS["maximum"](extent, 1)
-        return OPERATIONS["take"](a, (arange(extent) - places) % size, axis=dim)
     if a.layout.letter(dim) in RAGGED:
         return rolled(a, places, axis=dim)
-    index = local_index(a, axis=dim)
-    count = OPERATIONS["sum"](ones_like(index), axis=dim, keepdims=True)
-    wanted = OPERATIONS["remainder"](OPERATIONS["subtract"](index, places), count)
-    each = wanted[(..., *[None] * (a.ndim - 1 - dim))]
-    return along(a, OPERATIONS["where"](True, each, zeros_like(a, np.int64)), axis=dim)
+    extent = a.shape[dim]
+    size = max(extent, 1) if isinstance(extent, int) else OPERATIONS["maximum"](extent, 1)
+    return OPERATIONS["take"](a, (arange(extent) - places) % size, axis=dim)
 
 
 def sliding_window_view(x: ArrayLike, window_shape: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
