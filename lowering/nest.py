@@ -38,7 +38,8 @@ class Operand:
 @dataclass
 class Nest:
     """A compute op ready to be lowered. `alive` are the loops in order; `index_loops` those whose
-    index the payload reads, which are none of those that go `backwards`."""
+    index the payload reads, which are none of those that go `backwards`. The lists of a component that are known to
+    be of one length `are_matrices`: the loops over them and through them stay in one dense op."""
 
     operands: list[Operand]
     inputs: int
@@ -46,6 +47,7 @@ class Nest:
     payload: Payload
     index_loops: frozenset[int] = frozenset()
     backwards: frozenset[int] = frozenset()
+    are_matrices: bool = False
 
     @property
     def outs(self) -> list[Operand]:
@@ -59,10 +61,11 @@ def make_nest(
     payload: Payload,
     index_loops: frozenset[int] = frozenset(),
     backwards: frozenset[int] = frozenset(),
+    are_matrices: bool = False,
 ) -> Nest:
     """A nest from an analysed op and its lowered operands (parts, or scalars)."""
     made = [
         Operand(*((x, None) if isinstance(x, Parts) else (None, x)), list(access.loops), list(access.exprs))
         for x, access in zip(operands, it.accesses, strict=True)
     ]
-    return Nest(made, it.inputs, dict(enumerate(it.kinds)), payload, index_loops, backwards)
+    return Nest(made, it.inputs, dict(enumerate(it.kinds)), payload, index_loops, backwards, are_matrices)

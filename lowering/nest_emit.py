@@ -29,6 +29,7 @@ from ragged_dialect.lowering.nest_loops import (
     mixed_loops,
 )
 from ragged_dialect.lowering.parts import Parts, Pending, Range
+from ragged_dialect.lowering.views import expand
 
 
 def lower_nest(ctx: Lowering, nest: Nest) -> list[Parts]:
@@ -142,6 +143,8 @@ class _Emitter:
         for operand in self.nest.operands:
             for dim in operand.uses(loop):
                 assert operand.parts is not None
+                if any(operand.loops[above] not in self.ivs for above in operand.parts.layout.above(dim)):
+                    continue  # lists of one length, which another operand has
                 letter = "r" if dim in operand.parts.windows else operand.parts.layout.letter(dim)
                 rank = "twr".find(letter) + 1
                 rank = rank or (1 if operand.parts.layout.is_split_outer(dim) else 0)
@@ -163,9 +166,13 @@ class _Emitter:
         if not self.inner and not any(view.exprs for view in (*views, *targets)):
             return self._scalars(views, targets, carried)
         results = self._generic([v.tensor for v in views], [t.tensor for t in targets], [*views, *targets])
+        flat = [
+            result if target.groups is None else shapes.collapse(result, target.groups)
+            for target, result in zip(targets, results, strict=True)
+        ]
         return [
             result if target.whole else shapes.insert_slice(result, tensor, target.offsets, target.sizes)
-            for tensor, target, result in zip(carried, targets, results, strict=True)
+            for tensor, target, result in zip(carried, targets, flat, strict=True)
         ]
 
     def _scalars(self, views: list[_View], targets: list[_View], carried: list[ir.Value]) -> list[ir.Value]:
@@ -202,7 +209,7 @@ class _Emitter:
         else:
             tensor = parts.values if tensor is None else tensor
             bases: Sequence[tuple[Mixed, Mixed | None]] = [(0, None)] * parts.layout.storage_rank
-        ranges, kept, exprs = self._axes(operand, sizes)
+        ranges, kept, exprs, matrices = self._axes(operand, sizes)
         offsets = [build.sub(low, base[0]) for (low, _), base in zip(ranges, bases, strict=True)]
         extents = [size for _, size in ranges]
         whole = all(kept) and all(
@@ -213,7 +220,15 @@ class _Emitter:
             all(kept) and self.forall is None and not self.serial and self._covers(parts, offsets, extents)
         )
         view = tensor if whole else shapes.extract_slice(tensor, offsets, extents, kept)
-        return _View(view, tensor, exprs, offsets, extents, whole)
+        if not matrices:
+            return _View(view, tensor, exprs, offsets, extents, whole)
+        groups: list[list[int]] = []
+        inner: list[Mixed] = []
+        for axis in (axis for axis, keep in enumerate(kept) if keep):
+            found = matrices.get(axis, [extents[axis]])
+            groups.append([*range(len(inner), len(inner) + len(found))])
+            inner += found
+        return _View(expand(view, groups, inner), tensor, exprs, offsets, extents, whole, groups)
 
     def _covers(self, parts: Parts, offsets: list[Mixed], sizes: list[Mixed]) -> bool:
         return all(
@@ -221,8 +236,12 @@ class _Emitter:
             for axis, (o, s) in enumerate(zip(offsets, sizes, strict=True))
         )
 
-    def _axes(self, operand: Operand, sizes: dict[int, Mixed]) -> tuple[list[Range], list[bool], list[ir.AffineExpr]]:
+    def _axes(
+        self, operand: Operand, sizes: dict[int, Mixed]
+    ) -> tuple[list[Range], list[bool], list[ir.AffineExpr], dict[int, list[Mixed]]]:
+        """The range of each axis, whether it stays, what is along it, and the extents of those that are matrices."""
         assert operand.parts is not None
+        matrices: dict[int, list[Mixed]] = {}
         parts = operand.parts
         ranges: list[Range] = []
         kept: list[bool] = []
@@ -236,6 +255,15 @@ class _Emitter:
                 fixed = [*self._fixed(operand, dims[-1]), self.ivs[loop]]
                 low, _ = parts.axis_range(axis, fixed)
                 size, keep, expr = 1, False, None
+            elif (row := operand.loops[dims[-2]]) in self.inner:
+                low, size = parts.axis_range(axis, self._fixed(operand, dims[-2]))
+                assert loop is not None
+                assert row is not None
+                matrices[axis] = [sizes[row] if row in sizes else self._extent(row), sizes[loop]]
+                known = build.product(matrices[axis])
+                size = known if isinstance(known, int) else size
+                exprs.append(ir.AffineDimExpr.get(self.inner.index(row)))
+                keep, expr = True, ir.AffineDimExpr.get(self.inner.index(loop))
             else:
                 low, size = parts.axis_range(axis, self._fixed(operand, dims[-1]))
                 assert loop is not None
@@ -245,7 +273,7 @@ class _Emitter:
             if keep:
                 assert expr is not None
                 exprs.append(expr)
-        return ranges, kept, exprs
+        return ranges, kept, exprs, matrices
 
     def _plain(
         self, operand: Operand, dim: int, sizes: dict[int, Mixed]
@@ -307,8 +335,8 @@ def _is_all(size: Mixed, storage: Mixed | None) -> bool:
 
 @dataclass
 class _View:
-    """A slice of an operand: the tensor, or the scalar, what it was cut from, its map over the inner loops, and where
-    it was cut."""
+    """A slice of an operand: the tensor, or the scalar, what it was cut from, its map over the inner loops, where it
+    was cut, and which dims of the tensor are one there, None where none are."""
 
     tensor: ir.Value
     base: ir.Value | None
@@ -316,6 +344,7 @@ class _View:
     offsets: list[Mixed]
     sizes: list[Mixed]
     whole: bool
+    groups: list[list[int]] | None = None
 
 
 def _ordered(nest: Nest, loops: list[int]) -> list[int]:

@@ -78,8 +78,31 @@ def explicit_loops(nest: Nest) -> list[int]:
             continue
         for axis in range(operand.parts.layout.storage_rank):
             dims = operand.parts.layout.dims(axis)
-            found |= {loop for dim in dims[:-1] if (loop := operand.loops[dim]) is not None}
+            outer = dims[:-2] if _is_matrix(nest, operand, axis) else dims[:-1]
+            found |= {loop for dim in outer if (loop := operand.loops[dim]) is not None}
     return [loop for loop in nest.kinds if loop in found]
+
+
+def _is_matrix(nest: Nest, operand: Operand, axis: int) -> bool:
+    """Whether the lists of an axis that are in one list of the levels above have one length: that of another operand,
+    which has it without them."""
+    assert operand.parts is not None
+    layout = operand.parts.layout
+    dims = layout.dims(axis)
+    if not nest.are_matrices or len(dims) < 2 or "t" in layout.axes[axis] or layout.letter(dims[-1]) != "r":
+        return False
+    if {dims[-1], dims[-2]} & {*operand.parts.windows}:
+        return False
+    *above, row, along = (operand.loops[dim] for dim in dims)
+    if row is None or along is None or {row, along} & nest.backwards:
+        return False
+
+    def has_it_alone(other: Operand, dim: int) -> bool:
+        assert other.parts is not None
+        there = other.parts.layout  # a dense dim may be longer than the lists
+        return there.letter(dim) == "r" and {other.loops[outer] for outer in there.above(dim)} <= {*above}
+
+    return any(has_it_alone(other, dim) for other in nest.operands for dim in other.uses(along))
 
 
 def mixed_loops(nest: Nest, outer: set[int]) -> set[int]:

@@ -61,7 +61,7 @@ _BUFFER = Stage(
     "replace-empty-reshapes,unshare-ragged-empties,keep-read-outs,empty-tensor-to-alloc-tensor,"
     "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
     "allow-return-allocs-from-loops=1},"
-    "copy-strided-casts,expand-unit-dims,canonicalize,cse,canonicalize",
+    "fold-matrix-copies,copy-strided-casts,expand-unit-dims,canonicalize,cse,canonicalize",
 )
 
 

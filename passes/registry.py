@@ -208,9 +208,9 @@ _PACKAGES = {
         "convert-ragged-forall-to-loops convert-ragged-selects-to-scf copy-strided-casts define-integer-divisions "
         "expand-compressed-stores expand-unit-dims guard-ragged-allocs hoist-ragged-allocs hoist-stack-buffers "
         "inline-index-vectors merge-index-vectors multiply-constant-powers order-ragged-loops outline-ragged-loops "
-        "expand-ragged-floats expand-ragged-math expand-ragged-scans prefetch-ragged-rows protect-ragged-arguments "
-        "replace-empty-reshapes reuse-ragged-outs settle-ragged-roundings shorten-ragged-lifetimes "
-        "keep-read-outs thread-ragged-kernels lower-memory-types unshare-ragged-empties"
+        "expand-ragged-floats expand-ragged-math expand-ragged-scans fold-matrix-copies prefetch-ragged-rows "
+        "protect-ragged-arguments replace-empty-reshapes reuse-ragged-outs settle-ragged-roundings "
+        "shorten-ragged-lifetimes keep-read-outs thread-ragged-kernels lower-memory-types unshare-ragged-empties"
     ),
     "ragged_dialect.transform": "ragged-transform-interpreter",
     "ragged_dialect.lowering.products": "vectorize-ragged-products",

@@ -93,6 +93,15 @@ class Iteration(NamedTuple):
         """Accesses of the outs."""
         return self.accesses[self.inputs :]
 
+    @property
+    def multiplies_matrices(self) -> bool:
+        """Whether each loop that not all operands have is of two of three, and there is one for any two."""
+        operands = [
+            {k for k, access in enumerate(self.accesses) if loop in access.loops} for loop, _ in enumerate(self.kinds)
+        ]
+        pairs = {frozenset(found) for found in operands if len(found) < len(self.accesses)}
+        return len(self.accesses) == 3 and len(pairs) == 3 and all(len(pair) == 2 for pair in pairs)
+
     def parents(self, loop: int) -> frozenset[int]:
         """All loops above a ragged loop; empty for a dense one."""
         uses = self.ragged[loop]

@@ -134,13 +134,22 @@ class ProductEmitter:
         if whole:
             flow.strided(0, lanes, whole, [], lambda n, _: self._panel(self.regs, places, n, part))
         if whole != columns:
-            flow.strided(whole, lanes, columns, [], lambda n, _: self._panel(self._end(n), places, n, part))
+            flow.strided(whole, lanes, columns, [], lambda n, _: self._end(places, n, part))
 
-    def _end(self, n: ir.Value) -> RegisterBlock:
-        """Registers for the columns from n on; where it is not known how many there are, all of them."""
-        columns, lanes = self.columns, self.regs.lanes
-        rest = columns % lanes if isinstance(columns, int) else build.minimum(build.sub(columns, n), lanes)
-        return self.regs.holding(rest)
+    def _end(self, places: Places, n: ir.Value, part: Part) -> None:
+        """A panel of the columns from n on; where it is not known how many there are, of a register of each row if
+        that holds them."""
+        if isinstance(self.columns, int):
+            self._panel(self.regs.holding(self.columns % self.regs.lanes), places, n, part)
+            return
+        rest = build.minimum(build.sub(self.columns, n), self.regs.lanes)
+        narrow = replace(self.regs, lanes=self.regs.square)
+        flow.choose(
+            build.at_most(rest, narrow.lanes),
+            lambda: self._panel(narrow.holding(rest), places, n, part),
+            lambda: self._panel(self.regs.holding(rest), places, n, part),
+            [],
+        )
 
     def _panel(self, regs: RegisterBlock, places: Places, n: Mixed, part: Part) -> None:
         """Rows of the right side times all rows of the left; together where many blocks read them, as they do of one

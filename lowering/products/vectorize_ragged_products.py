@@ -19,7 +19,7 @@ from ragged_dialect.lowering.products.product import Product, product_of
 from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.passes.base import RaggedPass
 
-_RESHAPES = ("memref.collapse_shape", "memref.cast")
+_RESHAPES = ("memref.collapse_shape", "memref.expand_shape", "memref.cast")
 
 
 @dataclass(frozen=True)

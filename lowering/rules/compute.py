@@ -12,6 +12,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import index_loops, iterator_kinds
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes, inlined
+from ragged_dialect.ir.match import is_sum_of_products
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze, touches_ragged
 from ragged_dialect.layout import Layout
@@ -91,7 +92,15 @@ def lower_generic(ctx: Lowering, op: ir.Operation) -> None:
     for k in range(it.inputs, len(operands)):
         operands[k] = own_windows(ctx, ctx.parts(op.operands[k]), reads[k])
     backwards = frozenset({op.attributes[BACKWARDS].value}) if BACKWARDS in op.attributes else frozenset[int]()
-    nest = make_nest(it, operands, clone_payload(ctx, body), index_loops(body), backwards)
+    multiplies = it.multiplies_matrices and (is_sum_of_products(op) or is_sum_of_products(op, widened=True))
+    nest = make_nest(
+        it,
+        operands,
+        clone_payload(ctx, body),
+        index_loops(body),
+        backwards,
+        are_matrices=multiplies and ctx.registers is not None,
+    )
     for old, parts in zip(op.results, lower_nest(ctx, nest), strict=True):
         ctx.bind(old, typed(parts, old.type))
 

@@ -161,3 +161,45 @@ def test_threads_make_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RAGGED_NUM_THREADS", str(threads))
         made.append(rg.jit(lambda a, b: a @ b)(rg.from_offsets(x, np.array([0, 4000, 9000])), w).values.tobytes())
     assert made[0] == made[1]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("depth", [1, 16, 70])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("level", levels("host", "no AVX-512"))
+def test_lists_of_one_length_are_matrices(depth: int, dtype: Any, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pairs of rows of two arrays, and sums of rows weighted by what there is for each pair."""
+    mask(level, monkeypatch)
+    left, right = np.array([3, 0, 40, 1, 0, 9, 130]), np.array([5, 2, 17, 0, 0, 33, 64])
+    x, y = (rg.from_lengths(values(sum(count), depth, dtype=dtype), count) for count in (left, right))
+    scores = rg.jit(lambda x, y: rg.einsum("bik,bjk->bij", x, y))
+    weighted = rg.jit(lambda s, y: rg.einsum("bij,bjk->bik", s, y))
+    both = rg.jit(lambda x, y: rg.einsum("bij,bjk->bik", rg.nn.relu(rg.einsum("bik,bjk->bij", x, y)), y))
+    made = scores(x, y)
+    found = [made, weighted(made, y), both(x, y)]
+    exact = np.float64 if dtype == np.float64 else np.float32
+    bound = {"rtol": 130 * depth * np.finfo(exact).eps, "atol": 1e-4 if dtype == np.float32 else 1e-11}
+    if dtype == ml_dtypes.bfloat16:
+        bound = {"rtol": 2**-6, "atol": 2.0}
+    for b, (p, q) in enumerate(zip(x.unbind(), y.unbind(), strict=True)):
+        rows, columns = (np.asarray(part).astype(np.float64) for part in (p, q))
+        pairs = rows @ columns.T
+        lists = [np.asarray(part).astype(np.float64) for part in found[0][b].unbind()] if len(rows) else []
+        np.testing.assert_allclose(np.array(lists).reshape(pairs.shape), pairs, **bound)
+        if dtype != ml_dtypes.bfloat16:
+            for result, weights in ((found[1], pairs), (found[2], np.maximum(pairs, 0))):
+                np.testing.assert_allclose(np.asarray(result.unbind()[b]), weights @ columns, **bound)
+    monkeypatch.setenv("RAGGED_NUM_THREADS", "3")
+    for before, after in zip(found, (scores(x, y), weighted(made, y), both(x, y)), strict=True):
+        np.testing.assert_array_equal(before.values.astype(np.float64), after.values.astype(np.float64))
+
+
+def test_lists_of_other_lengths_are_refused() -> None:
+    """What is taken for a matrix has the lengths of another operand, or nothing is computed."""
+    s = rg.from_lengths(values(9), np.array([2, 1]), np.array([3, 3, 3]))
+    y = rg.from_lengths(values(6, 4), np.array([3, 3]))
+    weighted = rg.jit(lambda s, y: rg.einsum("bij,bjk->bik", s, y))
+    assert weighted(s, y).lengths.tolist() == [2, 1]
+    uneven = rg.from_lengths(values(9), np.array([2, 1]), np.array([4, 2, 3]))
+    with pytest.raises(rg.RuntimeCheckError, match="einsum"):
+        weighted(uneven, y)
