@@ -80,7 +80,7 @@ class Body:
     `falling` those that fall as it rises, `bytes` the widths of elements in memory, `wide` those in registers. It
     only `reads` where it stores nothing, or all rows to one place. `gathered` are loads at places of their own for each
     iteration, by the bytes of an element, `walks` loops in it that vectors go through together, `registers` those that
-    it becomes one of."""
+    it becomes one of, and `rest` the lanes of its last vector, where that is less than all and known."""
 
     loop: ir.Operation
     run: Run | None = None
@@ -92,6 +92,7 @@ class Body:
     wide: set[int] = field(default_factory=set[int])
     reads: bool = False
     registers: Registers | None = None
+    rest: int | None = None
     gathered: dict[ir.Operation, int] = field(default_factory=dict[ir.Operation, int])
     walks: dict[ir.Operation, Walk] = field(default_factory=dict[ir.Operation, Walk])
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
-from ragged_dialect.ir.match import byte_size, constant_int, defining_op, enclosing
+from ragged_dialect.ir.match import byte_size, constant_int, defining_op, enclosing, made_by
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.loop_annotations import LOOP, is_of_vectors, keep_vectors
 from ragged_dialect.lowering.math.library import call_masked
 from ragged_dialect.lowering.vector import settled
@@ -19,10 +20,12 @@ from ragged_dialect.lowering.vector.lanes import (
     lanes_type,
     last_lane,
     load_lanes,
+    load_pieces,
     moved_up,
     numbers_from,
     splat,
     store_lanes,
+    store_pieces,
     turned,
 )
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
@@ -81,10 +84,20 @@ def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
     if count is None and body.moves:
         _call_if_long(body)
     with ir.InsertionPoint(body.loop), body.loop.location:
+        rest = count
         if masked and not whole and stores and not is_scan:  # whose end is masked behind its loop
             _emit(body, lanes, masked=False, whole=False)
+            if count is not None and least < lanes and count % lanes >= least:
+                _emit(body, least, masked=False, whole=False)
             lanes = min(lanes, least)
+            rest = None if count is None else count % lanes
+        if rest == 0:
+            for result, init in zip(body.loop.results, list(body.loop.operands)[3:], strict=True):
+                result.replace_all_uses_with(init)
+            body.loop.erase()
+            return True
         alone = masked and count is None and not stores and least < lanes and not long and _may_be_short(body)
+        body.rest = rest if masked and not whole and rest is not None and rest < lanes else None
         _emit(body, lanes, masked, whole, least if alone else None)
     return True
 
@@ -323,7 +336,23 @@ class Step:
             for line in range(0, self.lanes * size, CACHE_LINE):
                 there = build.add(places[-1], (ahead + line) // size)
                 memref.prefetch(buffer, [*places[:-1], there], False, 3, True)
+        if self._is_scratch(buffer):
+            return load_pieces(type_, buffer, places, self.body.rest or self.lanes)
         return load_lanes(type_, buffer, places, self.mask)
+
+    def _is_scratch(self, buffer: ir.Value) -> bool:
+        """Whether a buffer is a row on the stack, and it is known how many lanes there are: LLVM keeps it in registers,
+        which it does not where there are masks."""
+        whole = root(buffer)
+        known = self.mask is not None and self.body.rest is not None and made_by(whole, "memref.alloca") is not None
+        return known and set(whole.type.shape[:-1]) <= {1}
+
+    def _is_in_place(self, buffer: ir.Value) -> bool:
+        """Whether what is written is read by the same loop, of rows of as many elements as is known: a mask leaves
+        lanes out that are the next row's first, which would be read when this one is in memory (Zen 4)."""
+        found = [op for op in self.body.ops if op.name == "memref.load"]
+        known = self.mask is not None and self.body.rest is not None
+        return known and any(root(op.operands[0]) == root(buffer) for op in found)
 
     def store(self, op: ir.Operation) -> None:
         """Write what a store writes."""
@@ -331,6 +360,8 @@ class Step:
         buffer, *places = [self.same.get(x, x) for x in list(op.operands)[1:]]
         if self._falls(op):
             store_lanes(turned(made), buffer, *self._fallen(places))
+        elif self._is_scratch(buffer) or self._is_in_place(buffer):
+            store_pieces(made, buffer, places, self.body.rest or self.lanes)
         else:
             store_lanes(made, buffer, places, self.mask)
 

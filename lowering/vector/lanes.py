@@ -61,6 +61,28 @@ def store_lanes(value: ir.Value, buffer: ir.Value, at: Sequence[ir.Value], mask:
         vector.maskedstore(buffer, at, mask, value)
 
 
+def load_pieces(type_: ir.VectorType, buffer: ir.Value, at: Sequence[ir.Value], count: int) -> ir.Value:
+    """As many first lanes of a vector as there are, zeros in others, by reads of powers of two."""
+    made = splat(build.constant(type_.element_type, 0), type_.shape[0])
+    for first, size in _pieces(count):
+        place = [*at[:-1], build.add(at[-1], first)]
+        made = vector.insert_strided_slice(
+            vector.load(lanes_type(size, type_.element_type), buffer, place), made, [first], [1]
+        )
+    return made
+
+
+def store_pieces(value: ir.Value, buffer: ir.Value, at: Sequence[ir.Value], count: int) -> None:
+    """Write as many first lanes of a vector, by writes of powers of two."""
+    for first, size in _pieces(count):
+        vector.store(build.lanes_of(value, first, size), buffer, [*at[:-1], build.add(at[-1], first)])
+
+
+def _pieces(count: int) -> list[tuple[int, int]]:
+    sizes = [1 << bit for bit in reversed(range(count.bit_length())) if count >> bit & 1]
+    return [(sum(sizes[:k]), size) for k, size in enumerate(sizes)]
+
+
 def number_of(mask: ir.Value) -> ir.Value:
     """How many lanes of a mask are true."""
     ones = arith.extui(lanes_type(mask.type.shape[0], build.i64()), mask)
