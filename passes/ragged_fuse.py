@@ -10,7 +10,7 @@ from typing import ClassVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.match import bit_width, defining_op, enclosing, loop_of, made_by
+from ragged_dialect.ir.match import bit_width, defining_op, element_of, enclosing, is_number, loop_of, made_by
 from ragged_dialect.ir.walk import erase_unused
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -420,14 +420,13 @@ def _has_rows(nest: FusedNest) -> bool:
 
 def _moves_less(nest: FusedNest, value: ir.Value, users: int) -> bool:
     """Whether fewer bytes are read and written where every user computes a result than where it is stored for them.
-    What a nest reads along some of its loops only stays in cache."""
+    What a nest reads along some of its loops only stays in cache. Not so of elements of unknown width."""
     whole = set(range(len(nest.kinds)))
-    read = sum(_bits(x.value) for x in nest.inputs if whole <= set(x.loops))
-    return users * read <= read + (1 + users) * _bits(value)
-
-
-def _bits(value: ir.Value) -> int:
-    return bit_width(ir.ShapedType(value.type).element_type if is_tensor(value.type) else value.type)
+    types = [element_of(x.type) for x in (value, *(x.value for x in nest.inputs if whole <= set(x.loops)))]
+    if not all(map(is_number, types)):
+        return False
+    written, *read = map(bit_width, types)
+    return users * sum(read) <= sum(read) + (1 + users) * written
 
 
 def _use_source(op: ir.Operation, sources: dict[ir.Value, ir.Value]) -> None:

@@ -16,3 +16,12 @@ func.func @unused(%x: tensor<3x?xf32>) -> tensor<3x?xf32> {
   %1 = math.exp %x : tensor<3x?xf32>
   return %1 : tensor<3x?xf32>
 }
+
+// -----
+
+// What is sent has a size.
+func.func @exchange(%x: tensor<4x?xf80, #ragged.layout<"dr">>) -> tensor<4x?xf80, #ragged.layout<"dr">> {
+  // expected-error@below {{'ragged.all_to_all' op expected elements of a known number of bytes, got f80}}
+  %0 = ragged.all_to_all %x : (tensor<4x?xf80, #ragged.layout<"dr">>) -> tensor<4x?xf80, #ragged.layout<"dr">>
+  return %0 : tensor<4x?xf80, #ragged.layout<"dr">>
+}

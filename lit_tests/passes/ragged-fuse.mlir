@@ -143,3 +143,15 @@ func.func @extents(%p: tensor<3x?x1xi64, #ragged.layout<"dr|d">>, %e: tensor<3x?
   %s = linalg.reduce { arith.addf } ins(%0 : tensor<3x?x4xf32, #ragged.layout<"dr|d">>) outs(%z : tensor<3x?xf32, #ragged.layout<"dr">>) dimensions = [2]
   return %s : tensor<3x?xf32, #ragged.layout<"dr">>
 }
+
+// Whether elements of a width that nothing here knows are computed twice cannot be weighed: they are not.
+// CHECK-LABEL: func.func @unknown_width
+// CHECK: %[[C:.*]] = ragged.compact
+// CHECK: math.exp %[[C]]
+// CHECK: ragged.offsets %[[C]]
+func.func @unknown_width(%x: tensor<3x?xf80, #ragged.layout<"dw">>) -> (tensor<3x?xf80, #ragged.layout<"dr">>, tensor<?xi64>) {
+  %0 = ragged.compact %x : (tensor<3x?xf80, #ragged.layout<"dw">>) -> tensor<3x?xf80, #ragged.layout<"dr">>
+  %1 = math.exp %0 : tensor<3x?xf80, #ragged.layout<"dr">>
+  %2 = ragged.offsets %0 {level = 1} : (tensor<3x?xf80, #ragged.layout<"dr">>) -> tensor<?xi64>
+  return %1, %2 : tensor<3x?xf80, #ragged.layout<"dr">>, tensor<?xi64>
+}

@@ -168,3 +168,23 @@ func.func @twice(%x: tensor<?xf64>) -> tensor<f64> {
   %w = arith.mulf %y, %v : tensor<f64>
   return %w : tensor<f64>
 }
+
+// -----
+
+!c = tensor<?x?xcomplex<f32>, #ragged.layout<"dr">>
+!f = tensor<?x?xf32, #ragged.layout<"dr">>
+
+// Complex numbers are computed again: nothing says what it costs to keep them.
+// CHECK-LABEL: func.func @absolute_kept(
+// CHECK: return %{{.*}}, %{{.*}} : tensor<?xf32>, tensor<?xf32>
+// CHECK-LABEL: func.func @absolute_vjp(
+// CHECK: complex.exp
+// CHECK: complex.abs
+func.func @absolute(%x: !f, %c: !c, %i: tensor<?xf32>) -> tensor<?xf32> {
+  %z = linalg.map { complex.exp } ins(%c : !c) outs(%c : !c)
+  %w = linalg.map { complex.abs } ins(%z : !c) outs(%x : !f)
+  %e = arith.mulf %x, %w : !f
+  %s = linalg.reduce { arith.addf } ins(%e : !f) outs(%i : tensor<?xf32>) dimensions = [1]
+  %r = arith.mulf %s, %s : tensor<?xf32>
+  return %r : tensor<?xf32>
+}

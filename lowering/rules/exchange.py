@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from zlib import crc32
 
 from ragged_dialect._mlir import ir, memref
+from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import byte_size, view_of
+from ragged_dialect.ir.match import byte_size, is_number, view_of
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.external_calls import call_external, module_of
@@ -112,10 +113,13 @@ def _inner(rows: ir.Value) -> list[Mixed]:
 
 def _row(rows: ir.Value, what: int) -> tuple[Mixed, Mixed]:
     """The bytes of a row, and what both sides must agree on with its shape."""
+    element = rows.type.element_type
+    if not is_number(element):
+        raise LayoutError(f"expected elements of a known number of bytes, got {element}")
     agreed: Mixed = what
     for size in _inner(rows):
         agreed = build.add(build.mul(build.value(agreed), _MIX), size)
-    return build.mul(build.product(_inner(rows)), byte_size(rows.type.element_type)), agreed
+    return build.mul(build.product(_inner(rows)), byte_size(element)), agreed
 
 
 def _address(memory: ir.Value) -> ir.Value:

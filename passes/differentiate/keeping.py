@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragged_dialect._mlir import ext, ir
-from ragged_dialect.ir.match import bit_width, defining_op
+from ragged_dialect.ir.match import bit_width, defining_op, is_number
 from ragged_dialect.ir.numbering import numbered
 from ragged_dialect.iteration import LINALG_OPS, analyze
 from ragged_dialect.passes.differentiate.flow import reads, recorded
@@ -100,7 +100,8 @@ def _bytes(value: ir.Value) -> int | None:
     lengths in the end."""
     if not is_tensor(value.type) or shape_of(value.type).layout.has_windows:
         return None
-    width = bit_width(value.type.element_type)
+    element = value.type.element_type
+    width = bit_width(element) if is_number(element) else 0
     if not has_derivative(value) and width != 1:
         return None
     extents = shape_of(value.type).shape
