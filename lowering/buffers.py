@@ -27,6 +27,13 @@ def is_buffer(value: ir.Value) -> bool:
     return isinstance(value.type, ir.MemRefType)
 
 
+def layout_strides(type_: ir.MemRefType) -> list[int] | None:
+    """The strides of a buffer; None where its layout is a map, which need not have any, or not be seen through."""
+    plain = ir.MemRefType.get(type_.shape, type_.element_type, memory_space=type_.memory_space)
+    has_strides = type_ == plain or isinstance(type_.layout, ir.StridedLayoutAttr)
+    return type_.get_strides_and_offset()[0] if has_strides else None
+
+
 def require_buffers(module: ir.Operation) -> None:
     """PassFailure at the first loop, branch or linalg op of a module that is on tensors."""
     for op in ops_in(module):

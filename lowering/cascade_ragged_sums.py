@@ -9,6 +9,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import byte_size, entry_of
+from ragged_dialect.lowering.buffers import layout_strides
 from ragged_dialect.lowering.exact_sums import SHORT, add_to_pair, loop_with_sums
 from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.sum_nests import Sum, SumNest, induction_variable, static_count, sum_nests
@@ -115,7 +116,7 @@ def _is_straight(op: ir.Operation, iv: ir.Value) -> bool:
     buffer, indices = op.operands[first - 1], list(op.operands)[first:]
     if iv not in indices:
         return True
-    return indices.count(iv) == 1 and indices[-1] == iv and buffer.type.get_strides_and_offset()[0][-1] == 1
+    return indices.count(iv) == 1 and indices[-1] == iv and (layout_strides(buffer.type) or [0])[-1] == 1
 
 
 def _sizes(nest: SumNest) -> dict[ir.Operation, int] | None:

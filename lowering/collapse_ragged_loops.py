@@ -10,6 +10,7 @@ from ragged_dialect.generic import index_loops, indexing_maps, input_count, iter
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.attributes import Mapping
+from ragged_dialect.lowering.buffers import layout_strides
 from ragged_dialect.passes.base import RaggedPass
 
 _NAMES = ("linalg.generic", "linalg.fill", "linalg.copy")
@@ -87,9 +88,9 @@ def _contiguous(type_: ir.MemRefType, dim: int) -> bool:
     extents = type_.shape[dim], type_.shape[dim + 1]
     if DYNAMIC not in extents and extents[0] * extents[1] >= 2**63:  # a type has no such extent
         return False
-    if not isinstance(type_.layout, ir.StridedLayoutAttr):
-        return True
-    strides, _ = type_.get_strides_and_offset()
+    strides = layout_strides(type_)
+    if strides is None or not isinstance(type_.layout, ir.StridedLayoutAttr):
+        return strides is not None
     inner = type_.shape[dim + 1]
     return DYNAMIC not in (inner, strides[dim], strides[dim + 1]) and strides[dim] == inner * strides[dim + 1]
 

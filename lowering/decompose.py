@@ -7,17 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import along, generic, without
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import neutral
 from ragged_dialect.ops.attention import wide
+from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.values import converted, empty_like, empty_without
+from ragged_dialect.traits import check_elements
 
 
 def decompose_softmax(op: ir.Operation, recompute: bool) -> None:
     """Replace linalg.softmax; short floats compute in f32 and round once. With `recompute` the exponentials
-    are computed again for the product; else they are stored in between."""
+    are computed again for the product; else they are stored in between. PassFailure for elements that are no floats of
+    16 to 64 bits."""
     source, target = op.operands
+    try:
+        check_elements(source, integers=False)
+    except LayoutError as error:
+        raise PassFailure(op, f"'{op.name}' op {error}") from error
     softmax = _Softmax(source, target, op.attributes["dimension"].value)
     op.results[0].replace_all_uses_with(softmax.recomputed() if recompute else softmax.stored())
     op.erase()

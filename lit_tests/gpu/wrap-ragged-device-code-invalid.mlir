@@ -56,3 +56,12 @@ func.func @recursive(%c: i1, %n: index) {
   }
   return
 }
+
+// -----
+
+// Nor is it where something lies that a map places.
+// expected-error@below {{expected buffers with strides, got memref<4x4xf32, affine_map<(d0, d1) -> (d1, d0)>>}}
+func.func @mapped(%x: memref<4x4xf32, affine_map<(i, j) -> (j, i)>>, %y: memref<4x4xf32>) {
+  linalg.copy ins(%x : memref<4x4xf32, affine_map<(i, j) -> (j, i)>>) outs(%y : memref<4x4xf32>)
+  return
+}

@@ -71,3 +71,15 @@ func.func @counted(%y: memref<?x8xi64>) {
   }
   return
 }
+
+// What a map places need not be contiguous.
+// CHECK-LABEL: func.func @mapped
+// CHECK-NOT: collapse_shape
+func.func @mapped(%x: memref<4x8xf32, affine_map<(i, j) -> (i * 16 + j)>>, %y: memref<4x8xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x8xf32, affine_map<(i, j) -> (i * 16 + j)>>) outs(%y : memref<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %v = arith.addf %in, %in : f32
+    linalg.yield %v : f32
+  }
+  return
+}

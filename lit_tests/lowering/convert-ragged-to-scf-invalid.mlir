@@ -25,3 +25,21 @@ func.func @exchange(%x: tensor<4x?xf80, #ragged.layout<"dr">>) -> tensor<4x?xf80
   %0 = ragged.all_to_all %x : (tensor<4x?xf80, #ragged.layout<"dr">>) -> tensor<4x?xf80, #ragged.layout<"dr">>
   return %0 : tensor<4x?xf80, #ragged.layout<"dr">>
 }
+
+// -----
+
+// A softmax is one of floats that there is arithmetic for.
+func.func @softmax(%x: tensor<?x?xf80, #ragged.layout<"dr">>) -> tensor<?x?xf80, #ragged.layout<"dr">> {
+  // expected-error@below {{'linalg.softmax' op expected elements of floats of 16 to 64 bits, got f80}}
+  %0 = linalg.softmax dimension(1) ins(%x : tensor<?x?xf80, #ragged.layout<"dr">>) outs(%x : tensor<?x?xf80, #ragged.layout<"dr">>) -> tensor<?x?xf80, #ragged.layout<"dr">>
+  return %0 : tensor<?x?xf80, #ragged.layout<"dr">>
+}
+
+// -----
+
+// Integers have no exponential.
+func.func @integers(%x: tensor<?x?xi32, #ragged.layout<"dr">>) -> tensor<?x?xi32, #ragged.layout<"dr">> {
+  // expected-error@below {{'linalg.softmax' op expected elements of floats of 16 to 64 bits, got i32}}
+  %0 = linalg.softmax dimension(1) ins(%x : tensor<?x?xi32, #ragged.layout<"dr">>) outs(%x : tensor<?x?xi32, #ragged.layout<"dr">>) -> tensor<?x?xi32, #ragged.layout<"dr">>
+  return %0 : tensor<?x?xi32, #ragged.layout<"dr">>
+}

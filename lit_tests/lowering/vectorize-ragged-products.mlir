@@ -338,3 +338,19 @@ func.func @other(%x: memref<?x16xf32>, %w: memref<32x16xf32>, %o: memref<?x32xf3
   }
   return
 }
+
+// -----
+
+// What a map places is not known to lie along memory.
+// CHECK-LABEL: func.func @mapped
+// CHECK-NOT: vector
+func.func @mapped(%x: memref<?x64xf32, affine_map<(i, j) -> (j, i)>>, %w: memref<64x64xf32, affine_map<(i, j) -> (j, i)>>, %o: memref<?x64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x64xf32, affine_map<(i, j) -> (j, i)>>, memref<64x64xf32, affine_map<(i, j) -> (j, i)>>) outs(%o : memref<?x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %p fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  }
+  return
+}

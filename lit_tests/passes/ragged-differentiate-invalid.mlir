@@ -280,3 +280,49 @@ func.func @repeated(%x: f64) -> f64 {
   }
   return %y : f64
 }
+
+// -----
+
+// What becomes a part of a complex number has a derivative that no rule knows: it is not 0.
+func.func @complex(%x: f32, %y: f32) -> f32 {
+  // expected-error@+1 {{expected floats and tensors of floats on the way to results, got complex<f32> of 'complex.create'}}
+  %0 = complex.create %x, %y : complex<f32>
+  %1 = complex.abs %0 : complex<f32>
+  return %1 : f32
+}
+
+// -----
+
+// Nor has an f80, of which the bindings do not know that it is a float.
+func.func @wide(%x: f64) -> f64 {
+  // expected-error@+1 {{floats on the way to results, got f80 of 'arith.extf'}}
+  %0 = arith.extf %x : f64 to f80
+  %1 = arith.mulf %0, %0 : f80
+  %2 = arith.truncf %1 : f80 to f64
+  return %2 : f64
+}
+
+// -----
+
+// What is written to memory may be read again.
+func.func @memory(%x: f32, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.alloca() : memref<1xf32>
+  // expected-error@+1 {{floats on the way to results, got memref<1xf32> of 'scf.for'}}
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %x, %m[%c0] : memref<1xf32>
+  }
+  %v = memref.load %m[%c0] : memref<1xf32>
+  return %v : f32
+}
+
+// -----
+
+// A buffer of a tensor is one.
+func.func @buffer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{floats on the way to results, got memref<4xf32> of 'bufferization.to_buffer'}}
+  %m = bufferization.to_buffer %x : tensor<4xf32> to memref<4xf32>
+  %v = bufferization.to_tensor %m restrict : memref<4xf32> to tensor<4xf32>
+  return %v : tensor<4xf32>
+}

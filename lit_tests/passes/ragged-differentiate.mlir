@@ -130,3 +130,28 @@ func.func @attention(%q: !q, %k: !w) -> !q {
   %o, %lse = ragged.attention %q, %k, %k {scale = 1.0, keys = "causal"} : (!q, !w, !w) -> (!q, !l)
   return %o : !q
 }
+
+// -----
+
+// Vectors are numbers beside each other.
+// CHECK-LABEL: func.func @vectors_vjp(
+// CHECK: %[[ONE:.*]] = arith.constant dense<1.000000e+00> : vector<4xf16>
+// CHECK: arith.subf %[[ONE]]
+// CHECK: arith.extf %{{.*}} : vector<4xf16> to vector<4xf32>
+func.func @vectors(%x: vector<4xf32>) -> vector<4xf16> {
+  %0 = arith.truncf %x : vector<4xf32> to vector<4xf16>
+  %1 = math.tanh %0 : vector<4xf16>
+  return %1 : vector<4xf16>
+}
+
+// -----
+
+// What is in memory and does not depend on arguments is a number like others, and what is written there a result of
+// nothing.
+// CHECK-LABEL: func.func @table_vjp(
+// CHECK: arith.mulf
+func.func @table(%x: f32, %m: memref<4xf32>, %i: index) -> f32 {
+  %v = memref.load %m[%i] : memref<4xf32>
+  %y = arith.mulf %x, %v : f32
+  return %y : f32
+}

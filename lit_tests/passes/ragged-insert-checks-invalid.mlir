@@ -127,3 +127,12 @@ func.func @cast(%x: tensor<?xindex>, %w: tensor<?xindex>, %e: tensor<?xindex>) -
   } -> tensor<?xindex>
   return %0 : tensor<?xindex>
 }
+
+// -----
+
+// Whether a tensor without a rank has the extents that it is taken to have nothing here can ask.
+func.func @unranked(%x: tensor<*xf32>) -> tensor<4x?xf32> {
+  // expected-error@+1 {{expected a cast of a tensor of known rank, got one of tensor<*xf32> to tensor<4x?xf32>}}
+  %0 = tensor.cast %x : tensor<*xf32> to tensor<4x?xf32>
+  return %0 : tensor<4x?xf32>
+}

@@ -10,7 +10,7 @@ from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import is_sum_of_products
-from ragged_dialect.lowering.buffers import subview
+from ragged_dialect.lowering.buffers import layout_strides, subview
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 
 _LONG = 16
@@ -50,7 +50,7 @@ class Side:
 
     def is_along_memory(self) -> bool:
         """Whether elements of the last dim are side by side."""
-        return self.buffer.type.get_strides_and_offset()[0][-1] == 1
+        return (layout_strides(self.buffer.type) or [0])[-1] == 1
 
     def at(self, places: Places) -> list[ir.Value]:
         """The indices for those of the loops."""

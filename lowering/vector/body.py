@@ -10,7 +10,7 @@ from ragged_dialect.ir.fast_math import flags_of
 from ragged_dialect.ir.match import byte_size, constant_int, definer, is_made_in, is_number, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import GUARD
-from ragged_dialect.lowering.buffers import is_own, offsets_of, root
+from ragged_dialect.lowering.buffers import is_own, layout_strides, offsets_of, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.vector.machine import Registers
@@ -370,10 +370,10 @@ def require_element(type_: ir.Type) -> None:
 
 def strides_of(buffer: ir.Value) -> list[int]:
     """The strides of a buffer. Unfit for one whose layout has none."""
-    try:
-        return buffer.type.get_strides_and_offset()[0]
-    except RuntimeError:
-        raise Unfit("its layout") from None
+    strides = layout_strides(buffer.type)
+    if strides is None:
+        raise Unfit("its layout")
+    return strides
 
 
 def _require_kind(op: ir.Operation) -> None:

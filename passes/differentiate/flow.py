@@ -9,10 +9,18 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.erasing import is_value
 from ragged_dialect.errors import is_own, kind_of, require_nothing, wrong_answer
 from ragged_dialect.ir.match import defining_op
-from ragged_dialect.ir.walk import captures
+from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.iteration import is_elementwise
 from ragged_dialect.passes.base import PassFailure, faults_at
-from ragged_dialect.passes.differentiate.tables import CONSTANT, Rule, Rules, has_derivative, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import (
+    CONSTANT,
+    Rule,
+    Rules,
+    has_derivative,
+    hides_floats,
+    linearizes,
+    transposes,
+)
 from ragged_dialect.types import is_tensor
 
 Made = TypeVar("Made")
@@ -69,11 +77,15 @@ class Tangents:
     def run(self, ops: Sequence[ir.Operation], results: Iterable[ir.Value]) -> None:
         """Make the tangents that those of some results need, at the insertion point, of ops in order."""
         self._needed = _needed(ops, results)
+        reads_memory = any(map(_is_memory, self._needed))
         for op in ops:
+            if reads_memory and not len(op.results) and any(self.of(v) is not None for v in reads(op)):
+                _require_floats(op, [v for inner in ops_in(op) for v in inner.operands if _is_memory(v)])
             if not any(self.wants(r) for r in op.results) or op.name in CONSTANT:
                 continue
             if not any(self.of(v) is not None for v in reads(op)):
                 continue
+            _require_floats(op, op.results)
             rule = _rule(linearizes, op)
             with op.location, faults_at(op, rule):
                 self._note(op, cast(object, rule(self, op.opview)))
@@ -89,6 +101,17 @@ class Tangents:
                 self.likes.setdefault(tangent, result)
 
 
+def _is_memory(value: ir.Value) -> bool:
+    return isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType))
+
+
+def _require_floats(op: ir.Operation, values: Iterable[ir.Value]) -> None:
+    """PassFailure where floats that have tangents become what has none, of which results are computed."""
+    for value in filter(hides_floats, values):
+        text = "ragged-differentiate: expected floats and tensors of floats on the way to results"
+        raise PassFailure(op, f"{text}, got {value.type} of '{op.name}'")
+
+
 def _is_tangent(tangent: object, result: ir.Value) -> bool:
     return tangent is None or (is_value(tangent) and tangent.type == result.type)
 
@@ -98,11 +121,11 @@ def _types_of(made: list[object]) -> str:
 
 
 def _needed(ops: Sequence[ir.Operation], results: Iterable[ir.Value]) -> set[ir.Value]:
-    """The values of floats that results are computed of through floats."""
+    """The values of floats, and those that hide some, that results are computed of through such values."""
     needed = {v for v in results if has_derivative(v)}
     for op in reversed(ops):
         if any(r in needed for r in op.results) and op.name not in CONSTANT:
-            needed.update(v for v in reads(op) if has_derivative(v))
+            needed.update(v for v in reads(op) if has_derivative(v) or hides_floats(v))
     return needed
 
 

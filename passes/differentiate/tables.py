@@ -74,3 +74,9 @@ def constant(reason: str, *ops: View) -> None:
 def has_derivative(value: ir.Value) -> bool:
     """Whether a value is a float, or a tensor of floats; others have no cotangent."""
     return isinstance(element_of(value.type), ir.FloatType)
+
+
+def hides_floats(value: ir.Value) -> bool:
+    """Whether there may be floats in a value that has no derivative: memory, complex numbers, wide floats, tensors
+    without a rank."""
+    return not isinstance(element_of(value.type), (ir.FloatType, ir.IntegerType, ir.IndexType))

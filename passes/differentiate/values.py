@@ -53,6 +53,9 @@ def empty_without(
 
 def number_like(x: ir.Value, number: float) -> ir.Value:
     """A number, as many times as another value has elements."""
+    if isinstance(x.type, ir.VectorType):
+        one = ir.FloatAttr.get(x.type.element_type, number)
+        return arith.ConstantOp(x.type, ir.DenseElementsAttr.get_splat(x.type, one)).result
     if not is_tensor(x.type):
         return build.constant(x.type, number)
     return shapes.fill(build.constant(x.type.element_type, number), empty_like(x))
@@ -95,6 +98,8 @@ def converted(x: ir.Value, type_: ir.Type) -> ir.Value:
     if wanted.width == got.width:  # float16 and bfloat16
         return converted(converted(x, ir.F32Type.get()), type_)
     target = with_element(x.type, wanted) if is_tensor(x.type) else wanted
+    if isinstance(x.type, ir.VectorType):
+        target = ir.VectorType.get(x.type.shape, wanted, scalable=x.type.scalable_dims)
     return (arith.extf if wanted.width > got.width else arith.truncf)(target, x)
 
 

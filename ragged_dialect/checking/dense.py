@@ -7,6 +7,7 @@ from functools import reduce
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.checking.checker import Checker, Extent, Q, Rule
+from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int
 from ragged_dialect.tensor_rules import mixed
@@ -42,6 +43,8 @@ def check_cast(ask: Checker[Q], op: ir.Operation) -> None:
     x, result = op.operands[0], op.results[0].type
     if not is_tensor(result):  # unranked
         return
+    if not is_tensor(x.type):
+        raise LayoutError(f"expected a cast of a tensor of known rank, got one of {x.type} to {result}")
     for dim, extent in enumerate(shape_of(result).shape):
         if shape_of(result).layout.letter(dim) == "d":
             ask.equal(dim, ask.extent(x, dim), extent)

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import defined_functions, functions_of
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.attention.call import is_score
-from ragged_dialect.lowering.buffers import require_buffers
+from ragged_dialect.lowering.buffers import is_buffer, layout_strides, require_buffers
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.gpu.kernel.status import record_type
 from ragged_dialect.lowering.gpu.passes.device_regions import Regions, is_report
@@ -85,8 +85,10 @@ def _require_inlined(module: ir.Operation) -> None:
 
 
 def _require_ranks(module: ir.Operation) -> None:
-    """PassFailure at the first op on a buffer whose rank is not known."""
+    """PassFailure at the first op on a buffer whose rank is not known, or that has no strides."""
     for op in ops_in(module):
         for value in values_of(op):
             if isinstance(value.type, ir.UnrankedMemRefType):
                 raise PassFailure(op, f"expected buffers of a rank, got {value.type}")
+            if is_buffer(value) and layout_strides(value.type) is None:
+                raise PassFailure(op, f"expected buffers with strides, got {value.type}")
