@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.functions import functions_of
-from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.ir.walk import find_ops, ops_in, touches_memory
 from ragged_dialect.iteration import BACKWARDS, is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.math.library import require_isa
@@ -194,7 +194,7 @@ def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
     elif ragged:
         raise PassFailure(op, f"expected an op with a lowering for ragged tensors, got '{op.name}'")
     else:
-        if _reads_open_forall(ctx, op):
+        if ctx.forall is not None and (_reads_open_forall(ctx, op) or touches_memory(op)):
             ctx.close()
         for inner in (o for o in ops_in(op) if o != op and touches_ragged(o)):
             with ctx.scope(), ir.InsertionPoint(inner), inner.location:
@@ -203,7 +203,7 @@ def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
 
 def _reads_open_forall(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether an op, or one in its regions, uses a result of the open forall."""
-    return ctx.forall is not None and any(ctx.is_pending(v) for inner in ops_in(op) for v in inner.operands)
+    return any(ctx.is_pending(v) for inner in ops_in(op) for v in inner.operands)
 
 
 def _control(ctx: Lowering, op: ir.Operation, process: control.Process, ragged: bool) -> None:

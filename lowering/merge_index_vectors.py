@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
 from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import in_block, made_by
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, touches_memory
 from ragged_dialect.lowering.inline_index_vectors import is_index_vector
 from ragged_dialect.passes.base import RaggedPass
 
@@ -34,7 +34,7 @@ class MergeIndexVectors(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Merge the vectors of a module, each into the next one that fits."""
-        found = [x for x in find_ops(op, "linalg.generic") if is_index_vector(x)]
+        found = [x for x in find_ops(op, "linalg.generic") if is_index_vector(x) and not touches_memory(x)]
         for number, first in enumerate(found):
             later = next((k for k in range(number + 1, len(found)) if _fit(first, found[k])), None)
             if later is not None:

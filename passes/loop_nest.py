@@ -17,6 +17,7 @@ from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.match import loop_of, loops_of
+from ragged_dialect.ir.walk import touches_memory
 from ragged_dialect.iteration import LINALG_OPS, analyze, is_elementwise, output_count
 from ragged_dialect.types import is_tensor, shape_of
 
@@ -174,7 +175,7 @@ def _read_body(block: ir.Block, inputs: int) -> tuple[tuple[Step, ...], tuple[Re
         operands = tuple(refs.get(v, ("value", v)) for v in op.operands)
         if op.name == "linalg.yield":
             return tuple(steps), operands
-        if len(op.regions) or len(op.results) != 1:
+        if len(op.regions) or len(op.results) != 1 or touches_memory(op):
             return None
         refs[op.results[0]] = ("step", len(steps))
         loop = op.attributes["dim"].value if op.name == "linalg.index" else None

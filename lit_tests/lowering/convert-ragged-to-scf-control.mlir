@@ -47,3 +47,30 @@ func.func @call(%x: tensor<?x?xf32, #w>) -> tensor<?x?xf32, #w> {
   %0 = func.call @callee(%x) : (tensor<?x?xf32, #w>) -> tensor<?x?xf32, #w>
   return %0 : tensor<?x?xf32, #w>
 }
+
+// A loop over components ends before something is written that it may read.
+// CHECK-LABEL: func.func @memory
+// CHECK: scf.forall
+// CHECK: memref.load
+// CHECK: memref.store
+// CHECK: scf.forall
+func.func @memory(%x: tensor<?x?xf32, #ragged.layout<"dr">>, %i: tensor<?xf32>, %m: memref<1xf32>, %k: f32) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %c0 = arith.constant 0 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<?x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = memref.load %m[%c0] : memref<1xf32>
+    %p = arith.mulf %a, %v : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  memref.store %k, %m[%c0] : memref<1xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %0 : tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?xf32>) outs(%x : tensor<?x?xf32, #ragged.layout<"dr">>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %v = memref.load %m[%c0] : memref<1xf32>
+    %r = arith.mulf %b, %v : f32
+    linalg.yield %r : f32
+  } -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %1 : tensor<?x?xf32, #ragged.layout<"dr">>
+}

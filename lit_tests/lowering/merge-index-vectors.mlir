@@ -92,3 +92,26 @@ func.func @over(%s: tensor<?xi64>, %old: tensor<?xi64>, %n: index) -> (tensor<?x
   } -> tensor<?xi64>
   return %first, %over : tensor<?xi64>, tensor<?xi64>
 }
+
+// What is in memory may be another number at the place of the later one.
+// CHECK-LABEL: func.func @memory
+// CHECK: linalg.generic
+// CHECK: memref.store
+// CHECK: linalg.generic
+func.func @memory(%n: index, %m: memref<1xi64>, %k: i64) -> (tensor<?xi64>, tensor<?xi64>) {
+  %c0 = arith.constant 0 : index
+  %e = tensor.empty(%n) : tensor<?xi64>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%o: i64):
+    %v = memref.load %m[%c0] : memref<1xi64>
+    linalg.yield %v : i64
+  } -> tensor<?xi64>
+  memref.store %k, %m[%c0] : memref<1xi64>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%o: i64):
+    %i = linalg.index 0 : index
+    %v = arith.index_cast %i : index to i64
+    linalg.yield %v : i64
+  } -> tensor<?xi64>
+  return %0, %1 : tensor<?xi64>, tensor<?xi64>
+}

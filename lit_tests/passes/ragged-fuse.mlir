@@ -155,3 +155,28 @@ func.func @unknown_width(%x: tensor<3x?xf80, #ragged.layout<"dw">>) -> (tensor<3
   %2 = ragged.offsets %0 {level = 1} : (tensor<3x?xf80, #ragged.layout<"dr">>) -> tensor<?xi64>
   return %1, %2 : tensor<3x?xf80, #ragged.layout<"dr">>, tensor<?xi64>
 }
+
+// What reads memory stays where it is: something may be written there before the reader.
+// CHECK-LABEL: func.func @memory
+// CHECK: memref.store %{{.*}}, %[[M:.*]][
+// CHECK: linalg.generic
+// CHECK: memref.load %[[M]]
+// CHECK: memref.store %{{.*}}, %[[M]][
+// CHECK: arith.mulf %{{.*}} : tensor<3x?xf32, #ragged.layout<"dr">>
+func.func @memory(%x: tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">> {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %m = memref.alloca() : memref<1xf32>
+  memref.store %one, %m[%c0] : memref<1xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%x : tensor<3x?xf32, #ragged.layout<"dr">>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = memref.load %m[%c0] : memref<1xf32>
+    %r = arith.addf %a, %v : f32
+    linalg.yield %r : f32
+  } -> tensor<3x?xf32, #ragged.layout<"dr">>
+  memref.store %two, %m[%c0] : memref<1xf32>
+  %1 = arith.mulf %0, %x : tensor<3x?xf32, #ragged.layout<"dr">>
+  return %1 : tensor<3x?xf32, #ragged.layout<"dr">>
+}

@@ -40,6 +40,16 @@ def is_outside(x: ir.Value, region: Op) -> bool:
     return True
 
 
+def touches_memory(root: Op) -> bool:
+    """Whether an op, or one in its regions, reads or writes buffers, or calls what may: it stays between its neighbours
+    that do."""
+    buffers = (ir.MemRefType, ir.UnrankedMemRefType)
+    return any(
+        op.name.startswith(("func.call", "llvm.")) or any(isinstance(v.type, buffers) for v in op.operands)
+        for op in ops_in(root)
+    )
+
+
 def values_in(ops: Iterable[Op]) -> list[ir.Value]:
     """What is defined by some ops and inside them: results, and arguments of blocks."""
     inside = [op for root in ops for op in ops_in(root)]
