@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.passes.base import PassFailure
 
 
 def attributes(counts: Sequence[Mixed], outs: int) -> dict[str, ir.Attribute]:
@@ -22,7 +23,11 @@ def attributes(counts: Sequence[Mixed], outs: int) -> dict[str, ir.Attribute]:
 
 
 def counts_of(forall: ir.Operation) -> list[Mixed]:
-    """How often a forall runs along each of its indices."""
+    """How often a forall runs along each of its indices. PassFailure for one that does not go from 0 by 1, or has no
+    index."""
+    lower, step = (set(forall.attributes[f"static{bound}"]) for bound in ("LowerBound", "Step"))
+    if (lower, step) != ({0}, {1}):
+        raise PassFailure(forall, "expected an scf.forall over indices from 0 by 1, got another")
     return build.joined(forall.attributes["staticUpperBound"], forall.operands)
 
 

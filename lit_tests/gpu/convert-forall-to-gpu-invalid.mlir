@@ -243,3 +243,15 @@ module attributes {ragged.checks} {
     return
   }
 }
+
+// -----
+
+// Iterations are counted from 0 on.
+func.func @shifted(%x: memref<?xf32>) {
+  // expected-error@+1 {{expected an scf.forall over indices from 0 by 1, got another}}
+  scf.forall (%i) = (2) to (8) step (2) {
+    %v = memref.load %x[%i] : memref<?xf32>
+    memref.store %v, %x[%i] : memref<?xf32>
+  }
+  return
+}

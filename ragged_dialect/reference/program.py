@@ -118,6 +118,8 @@ class Program:
     def decode_block(self, block: ir.Block, overrides: dict[int, Run] | None = None) -> Block:
         """Decode a block; `overrides` replaces what runs its n-th op."""
         ops = [op.operation for op in block.operations]
+        if len(ops[-1].successors):
+            raise RaggedError(f"expected regions of one block, got '{ops[-1].name}' to another")
         arguments = tuple(map(self._slot, block.arguments))
         steps = tuple(self._decode(op, (overrides or {}).get(n)) for n, op in enumerate(ops[:-1]))
         return Block(arguments, steps, tuple(map(self._slot, ops[-1].operands)))

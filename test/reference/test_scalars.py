@@ -262,3 +262,14 @@ def test_constants_that_are_elsewhere() -> None:
 {-# dialect_resources: { builtin: { w: "0x040000000000803F" } } #-}"""
     with pytest.raises(RaggedError, match="expected a constant with its elements, got 'dense_resource<w>"):
         run(text, "f", [])
+
+
+def test_blocks() -> None:
+    text = """func.func @f(%x: f32, %y: f32) -> f32 {
+      cf.br ^end(%y : f32)
+    ^end(%z: f32):
+      %0 = arith.addf %x, %z : f32
+      return %0 : f32
+    }"""
+    with pytest.raises(RaggedError, match=r"^expected regions of one block, got 'cf.br' to another$"):
+        run(text, "f", [1.0, 2.0])
