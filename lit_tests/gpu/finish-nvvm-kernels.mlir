@@ -43,4 +43,14 @@ gpu.module @kernels {
     %4 = llvm.ashr %x, %n : i64
     llvm.return
   }
+  // Every amount below the width keeps its bits.
+  // CHECK-LABEL: llvm.func @odd
+  // CHECK: %[[MOST:.*]] = llvm.mlir.constant(31 : i24) : i24
+  // CHECK: %[[AMOUNT:.*]] = llvm.and %{{.*}}, %[[MOST]] : i24
+  // CHECK: llvm.shl %{{.*}}, %[[AMOUNT]] : i24
+  llvm.func @odd(%x: i24, %n: i64) {
+    %m = llvm.trunc %n : i64 to i24
+    %0 = llvm.shl %x, %m : i24
+    llvm.return
+  }
 }

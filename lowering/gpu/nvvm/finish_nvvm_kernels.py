@@ -68,5 +68,6 @@ def _mask(shift: ir.Operation) -> None:
     if not isinstance(amount.type, ir.IntegerType) or not cut or made_by(amount, "llvm.mlir.constant"):
         return
     with ir.InsertionPoint(shift), shift.location:
-        most = llvm.mlir_constant(ir.IntegerAttr.get(amount.type, amount.type.width - 1))
+        bits = (amount.type.width - 1).bit_length()  # of the amounts below a width that need be no power of two
+        most = llvm.mlir_constant(ir.IntegerAttr.get(amount.type, (1 << bits) - 1))
         shift.operands[1] = llvm.and_(amount, most)
