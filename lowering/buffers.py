@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
-from ragged_dialect.generic import input_count
+from ragged_dialect.generic import input_count, outs_of
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer, defining_op, made_by
-from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.ir.walk import is_outside, ops_in
 from ragged_dialect.iteration import KERNEL, expr_uses
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
@@ -259,6 +259,23 @@ def touches(op: ir.Operation, buffer: ir.Value) -> bool:
         and any(is_buffer(x) and root(x) == buffer for x in inner.operands)
         for inner in ops_in(op)
     )
+
+
+def writes_around(op: ir.Operation) -> bool:
+    """Whether the body of an op writes buffers that are not its own, or calls what may: neither its operands nor their
+    order tell of these."""
+    return any(
+        inner.name == "func.call" or any(is_buffer(x) and is_outside(root(x), op) for x in _written(inner))
+        for inner in ops_in(op)[1:]
+    )
+
+
+def _written(op: ir.Operation) -> list[ir.Value]:
+    """What an op may write."""
+    if op.name.startswith("linalg.") and "operandSegmentSizes" in op.attributes:
+        return outs_of(op)
+    known = op.name in VIEWS or op.name in _READERS
+    return [] if known else list(op.operands)[op.name == "memref.copy" :]
 
 
 def region(view: ir.Value) -> tuple[ir.Value, tuple[tuple[Mixed, Mixed | tuple[str, int]], ...]] | None:

@@ -349,3 +349,26 @@ func.func @no_such_dim(%x: memref<?x64xf32>) -> memref<?x64xf32> {
   }
   return %z : memref<?x64xf32>
 }
+
+// What a body writes is read after all of it.
+// CHECK-LABEL: func.func @written
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : memref<65536xf32>)
+// CHECK: memref.load
+// CHECK: linalg.generic
+func.func @written(%x: memref<65536xf32>, %m: memref<1xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %y = memref.alloc() : memref<65536xf32>
+  %z = memref.alloc() : memref<65536xf32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : memref<65536xf32>) outs(%y : memref<65536xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    memref.store %a, %m[%c0] : memref<1xf32>
+    linalg.yield %a : f32
+  }
+  %v = memref.load %m[%c0] : memref<1xf32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%y : memref<65536xf32>) outs(%z : memref<65536xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = arith.addf %a, %a : f32
+    linalg.yield %b : f32
+  }
+  return %v : f32
+}

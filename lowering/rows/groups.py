@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import outs_of
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_address, is_buffer, is_own, root
+from ragged_dialect.lowering.buffers import is_address, is_buffer, is_own, root, writes_around
 from ragged_dialect.lowering.rows.op import FLAT, Place, RowOp
 
 _SHARED = 128
@@ -125,7 +125,7 @@ def row_groups(block: ir.Block, chunk: int = CHUNK, results: int = 0) -> Iterato
 
 def _accessed(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]] | None:
     """The buffers that an op reads and writes, by what they are views of; None where that is not known."""
-    if op.name in FLAT:
+    if op.name in FLAT and not writes_around(op):
         inner = [x for x in captures([op]) if is_buffer(x)]
         return {root(x) for x in (*op.operands, *inner) if is_buffer(x)}, {root(x) for x in outs_of(op)}
     if op.name == "memref.load":

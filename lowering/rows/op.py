@@ -11,7 +11,7 @@ from ragged_dialect.generic import indexing_maps, iterator_kinds, outs_of
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import extent_key, inner_size, is_buffer, plain_dim, root
+from ragged_dialect.lowering.buffers import extent_key, inner_size, is_buffer, plain_dim, root, writes_around
 from ragged_dialect.lowering.skew.parts import Parts
 
 FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
@@ -37,7 +37,7 @@ class RowOp:
     def of(op: ir.Operation, results: int = 0) -> RowOp | None:
         """An op by its first loop, or by that along which it reduces rows into at most so many results; None where it
         cannot be cut along one."""
-        if op.name not in FLAT:
+        if op.name not in FLAT or writes_around(op):
             return None
         kinds = iterator_kinds(op) if op.name == "linalg.generic" else ["parallel"]
         for loop, kind in enumerate(kinds if _results(op) <= results else ()):

@@ -17,7 +17,16 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import terminator
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import apart, extent_key, is_buffer, is_same, plain_dim, range_view, root
+from ragged_dialect.lowering.buffers import (
+    apart,
+    extent_key,
+    is_buffer,
+    is_same,
+    plain_dim,
+    range_view,
+    root,
+    writes_around,
+)
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
@@ -52,11 +61,15 @@ class Cut:
 
 def joins(run: list[Cut], cut: Cut) -> bool:
     """Whether an op can follow a run tile by tile."""
-    if cut.loop is None or any(c.loop is None for c in run) or cut.extent_key() != run[0].extent_key():
+    if (
+        cut.loop is None
+        or any(c.loop is None or writes_around(c.generic.op) for c in run)
+        or cut.extent_key() != run[0].extent_key()
+    ):
         return False
     if not run[0].mapping.takes(cut.mapping):
         return False
-    return all(_independent(earlier, cut) for earlier in run)
+    return not writes_around(cut.generic.op) and all(_independent(earlier, cut) for earlier in run)
 
 
 def _independent(a: Cut, b: Cut) -> bool:
