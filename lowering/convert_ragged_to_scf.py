@@ -11,6 +11,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.walk import find_ops, ops_in, touches_memory
 from ragged_dialect.iteration import BACKWARDS, is_compute, is_elementwise, touches_ragged
+from ragged_dialect.lowering.buffers import writes_around
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.math.library import require_isa
 from ragged_dialect.lowering.prepare import expand_foreign, prepare, round_in_steps
@@ -171,8 +172,13 @@ def _erase(op: ir.Operation) -> None:
 
 
 def _lower_op(ctx: Lowering, op: ir.Operation, process: control.Process) -> None:
+    writes = is_compute(op) and writes_around(op)
     try:
+        if writes:
+            ctx.close()
         _dispatch(ctx, op, process)
+        if writes:  # what follows reads it after all components
+            ctx.close()
     except LayoutError as error:
         raise PassFailure(op, f"'{op.name}' op {error}") from error
 

@@ -74,3 +74,31 @@ func.func @memory(%x: tensor<?x?xf32, #ragged.layout<"dr">>, %i: tensor<?xf32>, 
   } -> tensor<?x?xf32, #ragged.layout<"dr">>
   return %1 : tensor<?x?xf32, #ragged.layout<"dr">>
 }
+
+// What is written for one component may be read for another one: that is another loop.
+// CHECK-LABEL: func.func @written
+// CHECK: scf.forall
+// CHECK: memref.store
+// CHECK: scf.forall
+// CHECK: memref.load
+func.func @written(%x: tensor<2x?xf32, #ragged.layout<"dr">>, %i: tensor<2xf32>, %m: memref<2xf32>) -> tensor<2x?xf32, #ragged.layout<"dr">> {
+  %c1 = arith.constant 1 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<2x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    %k = linalg.index 0 : index
+    memref.store %s, %m[%k] : memref<2xf32>
+    linalg.yield %s : f32
+  } -> tensor<2xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %0 : tensor<2x?xf32, #ragged.layout<"dr">>, tensor<2xf32>) outs(%x : tensor<2x?xf32, #ragged.layout<"dr">>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %k = linalg.index 0 : index
+    %n = arith.subi %c1, %k : index
+    %v = memref.load %m[%n] : memref<2xf32>
+    %r = arith.addf %b, %v : f32
+    linalg.yield %r : f32
+  } -> tensor<2x?xf32, #ragged.layout<"dr">>
+  return %1 : tensor<2x?xf32, #ragged.layout<"dr">>
+}
