@@ -98,6 +98,7 @@ class Program:
         self._iterations: dict[ir.Operation, Iteration] = {}
         self._slots: dict[ir.Value, int] = {}
         self._blocks: dict[str, Block] = {}
+        self._running: set[str] = set()
         self.functions = functions_of(module.operation)
 
     def function(self, name: str) -> ir.Operation:
@@ -113,7 +114,12 @@ class Program:
             if not len(regions[0].blocks):
                 raise RaggedError(f"expected a function with a body, got '{name}'")
             self._blocks[name] = self.decode_block(regions[0].blocks[0])
-        return self.run(self._blocks[name], {}, arguments)
+        if name in self._running:  # as on every target
+            raise RaggedError(f"expected functions that do not call themselves, got a call of '{name}' inside of it")
+        self._running.add(name)
+        results = self.run(self._blocks[name], {}, arguments)
+        self._running.remove(name)  # not after an error: that ends the program
+        return results
 
     def decode_block(self, block: ir.Block, overrides: dict[int, Run] | None = None) -> Block:
         """Decode a block; `overrides` replaces what runs its n-th op."""

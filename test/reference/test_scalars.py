@@ -273,3 +273,18 @@ def test_blocks() -> None:
     }"""
     with pytest.raises(RaggedError, match=r"^expected regions of one block, got 'cf.br' to another$"):
         run(text, "f", [1.0, 2.0])
+
+
+def test_recursion() -> None:
+    text = """
+    func.func @f(%x: f32) -> f32 {
+      %0 = func.call @g(%x) : (f32) -> f32
+      return %0 : f32
+    }
+    func.func private @g(%x: f32) -> f32 {
+      %0 = func.call @f(%x) : (f32) -> f32
+      return %0 : f32
+    }"""
+    wanted = r"^expected functions that do not call themselves, got a call of 'f' inside of it$"
+    with pytest.raises(RaggedError, match=wanted):
+        run(text, "f", [1.0])
