@@ -326,3 +326,20 @@ func.func @buffer(%x: tensor<4xf32>) -> tensor<4xf32> {
   %v = bufferization.to_tensor %m restrict : memref<4xf32> to tensor<4xf32>
   return %v : tensor<4xf32>
 }
+
+// -----
+
+// Bodies write as well.
+func.func @body(%x: tensor<4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %m = memref.alloca() : memref<4xf32>
+  // expected-error@+1 {{floats on the way to results, got memref<4xf32> of 'linalg.generic'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %i = linalg.index 0 : index
+    memref.store %a, %m[%i] : memref<4xf32>
+    linalg.yield %a : f32
+  } -> tensor<4xf32>
+  %v = memref.load %m[%c0] : memref<4xf32>
+  return %v : f32
+}

@@ -79,8 +79,8 @@ class Tangents:
         self._needed = _needed(ops, results)
         reads_memory = any(map(_is_memory, self._needed))
         for op in ops:
-            if reads_memory and not len(op.results) and any(self.of(v) is not None for v in reads(op)):
-                _require_floats(op, [v for inner in ops_in(op) for v in inner.operands if _is_memory(v)])
+            if reads_memory and any(self.of(v) is not None for v in reads(op)):
+                _require_floats(op, _written(op))
             if not any(self.wants(r) for r in op.results) or op.name in CONSTANT:
                 continue
             if not any(self.of(v) is not None for v in reads(op)):
@@ -103,6 +103,12 @@ class Tangents:
 
 def _is_memory(value: ir.Value) -> bool:
     return isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType))
+
+
+def _written(op: ir.Operation) -> list[ir.Value]:
+    """The memory that an op, or one in its regions, may write."""
+    writers = [x for x in ops_in(op) if not len(x.results) or x.name.startswith("func.call") or "atomic" in x.name]
+    return [v for writer in writers for v in writer.operands if _is_memory(v)]
 
 
 def _require_floats(op: ir.Operation, values: Iterable[ir.Value]) -> None:
