@@ -110,6 +110,11 @@ class _Derived:
         """The gradient, or both."""
         op, function, argnums, has_aux = self._made_of
         numbers = _numbers(op, argnums, len(arguments))
+        for number in numbers:
+            _, tree = flatten(arguments[number])
+            if isinstance(tree, Static) and tree.value is not None:  # containers may have such parts
+                got = type(tree.value).__name__
+                raise ArgumentError(f"{op}: expected an array of floats for argument {number}, got {got}")
         recorded = Recorded(op, functools.partial(function, **parameters), arguments, numbers)
         results, tree = recorded.results, recorded.tree
         if has_aux:

@@ -336,6 +336,9 @@ def test_integers_have_no_gradient():
     with pytest.raises(ArgumentError, match="grad: expected an array of floats for argument 0, got int64"):
         rg.grad(lambda x: x.sum())(x)
     y = rg.from_lengths(np.arange(3.0), [1, 2])
+    for part, kind in ((True, "bool"), ("mean", "str")):
+        with pytest.raises(ArgumentError, match=f"grad: expected an array of floats for argument 1, got {kind}"):
+            rg.grad(lambda x, part: x.sum(), argnums=(0, 1))(y, part)
     for leaves, place in [
         ({"w": y, "n": 3}, "['n']"),
         ((y, 3), "[1]"),
