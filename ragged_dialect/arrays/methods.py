@@ -21,21 +21,21 @@ from ragged_dialect.arrays.convert.transfer import moved
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
-from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
+from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index import parts
 from ragged_dialect.arrays.index.dims import changed_dims, first_dims, of_extent, reshape, squeeze, unchanged, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
 from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
+from ragged_dialect.arrays.numpy.bodies import astype, cumprod, cumsum
 from ragged_dialect.arrays.numpy.bodies import mean as masked_mean
 from ragged_dialect.arrays.numpy.functions import apply_function, does_work
 from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS as NAMES
 from ragged_dialect.arrays.numpy.ufuncs import apply_ufunc, reduce
 from ragged_dialect.arrays.ops.argmax import argmax, argmin
-from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, clip, rounded
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, clip, rounded
 from ragged_dialect.arrays.ops.matmul import matmul
 from ragged_dialect.arrays.ops.normalise import log_softmax, logsumexp, softmax
-from ragged_dialect.arrays.ops.scan import cumprod, cumsum
 from ragged_dialect.arrays.ops.statistics import REDUCTIONS, mean, std, var
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
@@ -123,6 +123,9 @@ class Methods(NDArrayOperatorsMixin):
     def __setitem__(self, index: ArrayLike, value: ArrayLike) -> None:
         raise ArgumentError("expected no assignment to elements, got one (arrays are immutable: use rg.where)")
 
+    def __delitem__(self, index: ArrayLike) -> None:
+        raise ArgumentError("expected no deletion of elements, got one (arrays are immutable: use x[mask])")
+
     def __getitem__(self, index: ArrayLike) -> ArrayLike:
         return getitem(self, index)
 
@@ -132,13 +135,13 @@ class Methods(NDArrayOperatorsMixin):
             raise ArgumentError(f"pow: expected two arguments, got a modulus of {got} (use % after **)")
         return UFUNCS["power"](self, other)
 
-    def astype(self, dtype: DTypeLike) -> ArrayLike:
-        """The elements in another dtype."""
-        return astype(self, dtype=dtype_of(dtype))
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> ArrayLike:
+        """The elements in another dtype; `copy`, as NumPy has it, makes no difference."""
+        return astype(self, dtype, copy)
 
-    def clip(self, low: ArrayLike = None, high: ArrayLike = None) -> ArrayLike:
-        """The elements moved into [low, high]."""
-        return clip(self, low, high)
+    def clip(self, min: ArrayLike = None, max: ArrayLike = None) -> ArrayLike:
+        """The elements moved into [min, max]."""
+        return clip(self, min, max)
 
     def round(self, decimals: int = 0) -> ArrayLike:
         """The nearest multiples of 10**-decimals, halves to the even one; integers stay integers."""
@@ -217,13 +220,13 @@ class Methods(NDArrayOperatorsMixin):
         """Index of the first smallest element, as `argmax`."""
         return argmin(self, axis=axis, keepdims=keepdims)
 
-    def cumsum(self, axis: int | None = None) -> ArrayLike:
+    def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None) -> ArrayLike:
         """Sums of the elements up to each one along a dim, which a vector has one of."""
-        return cumsum(self, axis=axis)
+        return cumsum(self, axis, dtype)
 
-    def cumprod(self, axis: int | None = None) -> ArrayLike:
+    def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None) -> ArrayLike:
         """Products of the elements up to each one along a dim."""
-        return cumprod(self, axis=axis)
+        return cumprod(self, axis, dtype)
 
     def softmax(self, axis: Axis = 1) -> ArrayLike:
         """exp over the sum of exp along dims, an empty component stays empty."""

@@ -23,7 +23,7 @@ from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.narrowing import is_scalar
+from ragged_dialect.narrowing import is_array, is_scalar
 from ragged_dialect.types import dense_type, shape_of
 
 
@@ -134,7 +134,7 @@ def from_padded(
 
 def _number(x: ArrayLike) -> ArrayLike:
     """A scalar of NumPy as Python's, which has to fit."""
-    return x.item() if is_scalar(x) and x.dtype.kind in "bif" else x
+    return x.item() if (is_scalar(x) or (is_array(x) and x.ndim == 0)) and x.dtype.kind in "bif" else x
 
 
 def _loose(x: ArrayLike) -> ArrayLike:

@@ -12,13 +12,14 @@ import numpy as np
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import checked_axis, flag, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
+from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import AxisArgument
 from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.arrays.index.repeat import repeat as repeated
 from ragged_dialect.arrays.index.windows import windows
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
+from ragged_dialect.arrays.ops import scan
 from ragged_dialect.arrays.ops.along import take_along_axis as along
 from ragged_dialect.arrays.ops.filled import arange
 from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, rolled, traced_extent
@@ -78,9 +79,25 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int) -> ArrayLike:
     return repeated(a, repeats, axis=axis)
 
 
-def astype(x: ArrayLike, dtype: DTypeLike) -> ArrayLike:
-    """The elements in another dtype."""
+def astype(x: ArrayLike, dtype: DTypeLike, copy: bool = True) -> ArrayLike:
+    """The elements in another dtype. Nobody writes to them, so that `copy` makes no difference."""
+    flag("astype", "copy", copy)
     return OPERATIONS["astype"](x, dtype=dtype_of(dtype))
+
+
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> ArrayLike:
+    """Sums of the elements up to each one along a dim, which a vector has one of."""
+    return _running(scan.cumsum, a, axis, dtype)
+
+
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> ArrayLike:
+    """Products of the elements up to each one along a dim."""
+    return _running(scan.cumprod, a, axis, dtype)
+
+
+def _running(function: Body, a: ArrayLike, axis: int | None, dtype: DTypeLike | None) -> ArrayLike:
+    made = function(a if dtype is None else a.astype(dtype), axis=axis)
+    return made if dtype is None else made.astype(dtype)
 
 
 def reshape(a: ArrayLike, shape: ArrayLike) -> ArrayLike:
@@ -136,12 +153,22 @@ def count_nonzero(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = Fals
 
 def sort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> ArrayLike:
     """The elements in order; it is always stable."""
+    _check_kind("np.sort", kind)
     return OPERATIONS["sort"](a, axis=axis)
 
 
 def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> ArrayLike:
     """The indices that sort; it is always stable."""
+    _check_kind("np.argsort", kind)
     return OPERATIONS["argsort"](a, axis=axis)
+
+
+def _check_kind(name: str, kind: str | None) -> None:
+    if kind not in _KINDS:
+        raise ArgumentError(f"{name}: expected a kind of {', '.join(_KINDS[1:])}, got {kind!r}")
+
+
+_KINDS = None, "quicksort", "heapsort", "mergesort", "stable"
 
 
 def lexsort(keys: ArrayLike, axis: int = -1) -> ArrayLike:
@@ -205,7 +232,8 @@ def _norm(x: Tensor, *, ord: int | float | None, axis: AxisArgument, keepdims: b
     x = x.astype(np.float64) if x.dtype.kind in "bi" else x
     size = OPERATIONS["absolute"](x)
     if ord in (math.inf, -math.inf):
-        return OPERATIONS["max" if ord > 0 else "min"](size, axis=axis, keepdims=keepdims)
+        made = OPERATIONS["max" if ord > 0 else "min"](size, axis=axis, keepdims=keepdims)
+        return OPERATIONS["maximum"](made, 0)  # where there are no elements, -inf is the largest
     if ord == 0:
         return OPERATIONS["sum"](OPERATIONS["not_equal"](x, 0).astype(x.dtype), axis=axis, keepdims=keepdims)
     if ord is None or ord == 2:

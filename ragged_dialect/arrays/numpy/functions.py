@@ -27,7 +27,7 @@ _UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
 _OTHER_NAMES = {"correction": "ddof"}
 """Arguments that NumPy has two names for."""
 _ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
-_REDUCING = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
+_REDUCING = frozenset("sum prod max min mean var std any all argmax argmin".split())
 
 _STORED = "rg.save_npz(file, x)"
 _CHOSEN = "masks are indices as they are: x[mask], whose row_ids are the components"

@@ -171,11 +171,11 @@ def astype(x: Tensor, *, dtype: DTypeLike) -> Tensor:
 
 
 @operation("clip", elementwise=True)
-def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
-    """The elements moved into [low, high]; None for no bound. nan stays."""
-    if low is not None:
-        x = UFUNCS["maximum"](x, low)
-    return x if high is None else UFUNCS["minimum"](x, high)
+def clip(x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+    """The elements moved into [min, max]; None for no bound. nan stays."""
+    if min is not None:
+        x = UFUNCS["maximum"](x, min)
+    return x if max is None else UFUNCS["minimum"](x, max)
 
 
 @operation("rounded", elementwise=True)

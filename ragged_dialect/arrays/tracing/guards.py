@@ -130,6 +130,8 @@ class Fits(Guard):
         """RuntimeCheckError unless a number does."""
         if not self.low <= number <= self.high:
             raise RuntimeCheckError(f"{self.op}: expected a number in [{self.low}, {self.high}], got {number}")
+        if number % 1:
+            raise RuntimeCheckError(f"{self.op}: expected a number that integers hold, got {number}")
 
 
 class Fixed(NamedTuple):

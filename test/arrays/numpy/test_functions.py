@@ -24,6 +24,8 @@ LENGTHS = (3, 0, 5, 1)
 @pytest.mark.parametrize("dtype", ["f4", "i4"])
 def test_cumsum(axis: int, dtype: str) -> None:
     x = array((3, 0, 17, 1), dtype=dtype)
+    for narrow in (np.cumsum(x, axis, np.int8), x.cumsum(axis, dtype=np.int8)):
+        assert_components(narrow, [c.cumsum(axis - 1, np.int8) for c in components(x)])
     got = np.cumsum(x, axis)
     expected = [c.cumsum(axis - 1) for c in components(x)]
     assert got.dtype == expected[0].dtype

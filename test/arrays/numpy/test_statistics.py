@@ -52,6 +52,12 @@ def test_norms(ord: float | None, dtype: str) -> None:
         np.testing.assert_allclose(np.linalg.norm(x), np.linalg.norm(x.values), 1e-5)
 
 
+@pytest.mark.parametrize("ord", [None, 1, 2, 3, 0, np.inf])
+def test_norms_of_nothing_are_0(ord: float | None) -> None:
+    x = rg.ragged([[], [-3.0]])
+    assert np.linalg.norm(x, ord, axis=1).tolist() == [np.linalg.norm(c, ord) for c in components(x)]
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("ord", [None, 1, 2, 3, 0.5, -1, 0, np.inf])
 def test_norms_of_integers_are_of_floats(ord: float | None) -> None:

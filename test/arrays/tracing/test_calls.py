@@ -23,8 +23,8 @@ W = np.arange(4, dtype=np.float32)
 AS_NUMPY = {"transpose", "reshape"}
 """Methods that take axes and extents one by one, as NumPy's."""
 
-OF_NUMPY = {"dtype", "initial", "where"}
-"""Options that reductions have as methods, as NumPy's: they are made of several operations."""
+OF_NUMPY = {"dtype", "initial", "where", "copy"}
+"""Options that methods have, as NumPy's: they are made of several operations."""
 
 METHODS = sorted(name for name in vars(Methods) if name in OPERATIONS and name not in AS_NUMPY)
 
@@ -59,7 +59,7 @@ PAIRS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "after an array": (lambda x: rg.take(x, [1, 0], 0), lambda x: x.take([1, 0], 0)),
     "axes": (lambda x: rg.transpose(x, (0, 1, 2)), lambda x: x.transpose(0, 1, 2)),
     "an array by name": (lambda x: rg.layer_norm(x, bias=W), lambda x: rg.layer_norm(x, None, W, -1)),
-    "a number by name": (lambda x: rg.clip(x, high=0.5), lambda x: x.clip(high=0.5)),
+    "a number by name": (lambda x: rg.clip(x, max=0.5), lambda x: x.clip(max=0.5)),
     "all by name": (lambda x: rg.softmax(axis=1, x=x), lambda x: x.softmax()),
     "numpy": (lambda x: np.cumsum(x, 1), lambda x: np.cumsum(x, axis=1)),
 }
