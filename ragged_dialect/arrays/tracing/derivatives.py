@@ -20,7 +20,7 @@ from ragged_dialect.errors import ArgumentError, PassError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import Layout
-from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.base import FaultAt, PassFailure
 from ragged_dialect.passes.differentiate import program
 from ragged_dialect.passes.differentiate.keeping import Place, use_kept, worth_keeping
 from ragged_dialect.passes.differentiate.values import empty_like
@@ -169,6 +169,8 @@ def _derived(trace: Trace, op: str, make: Callable[[], list[ir.Value]]) -> list[
         ops, made = program.recorded(trace.block, make)
     except PassFailure as failure:
         raise PassError(f"{op}: {str(failure).removeprefix('ragged-differentiate: ')}") from None
+    except FaultAt as fault:
+        raise fault.error from None
     for one in ops:
         known(one)
     return made

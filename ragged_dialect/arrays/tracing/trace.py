@@ -29,7 +29,7 @@ from ragged_dialect.ir.clone import ValueMap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lazy import cached_property
-from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.base import FaultAt, PassFailure
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.runtime.signature import dtype_name
 from ragged_dialect.types import storage_type, vector_type
@@ -392,6 +392,8 @@ class Trace:
             RaggedInsertChecks(names=True, dense=False).run(self.module.operation)
         except PassFailure as failure:
             raise LayoutError(f"{name_of(failure.op.location) or self.name}: {failure}") from None
+        except FaultAt as fault:  # what a handler of signals raises is for who calls
+            raise fault.error from None
 
     def unified(self) -> ValueMap:
         """The vectors of axes that a guard made equal to others, and these."""

@@ -256,3 +256,20 @@ def test_computed_numbers_are_those_of_python() -> None:
         0.25,
         np.inf,
     )
+
+
+@pytest.mark.parametrize("module", ["ragged_insert_checks", "differentiate.flow"])
+def test_what_a_handler_of_signals_raises_is_raised(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    """In the midst of a rule, after which all goes on as before."""
+    x = array((3, 0, 2))
+    step = rg.jit(lambda x: rg.grad(lambda x: (x * x).sum())(x))
+
+    def late(*_: object) -> object:
+        raise TimeoutError("late")
+
+    with monkeypatch.context() as patched:
+        name = "rule_of" if module == "ragged_insert_checks" else "_rule"
+        patched.setattr(f"ragged_dialect.passes.{module}.{name}", lambda *_: late)
+        with pytest.raises(TimeoutError, match="late"):
+            step(x)
+    assert step(x).tolist() == (x * 2).tolist()
