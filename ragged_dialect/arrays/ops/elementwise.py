@@ -12,9 +12,9 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, check_dtype, dtype_of
-from ragged_dialect.arrays.ops import ufunc_bodies, ufunc_floats
 from ragged_dialect.arrays.ops.broadcast import elementwise
 from ragged_dialect.arrays.ops.ufunc_bodies import Loop
+from ragged_dialect.arrays.ops.ufunc_floats import BODIES  # with those that are made there
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.python_numbers import Exact, exact
@@ -22,9 +22,6 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError
-
-BODIES = {**ufunc_bodies.BODIES, **ufunc_floats.BODIES}
-"""The body of every ufunc by its NumPy name."""
 
 Scalars: TypeAlias = "Callable[[list[ir.Value]], Sequence[ir.Value]]"
 

@@ -63,12 +63,11 @@ def element(name: str, loop: Loop, *x: ir.Value) -> ir.Value:
     return made
 
 
-def register(table: dict[str, Body], *names: str) -> Callable[[Typed], Typed]:
-    """Put a body into a table, under the names of ufuncs."""
+def register(*names: str) -> Callable[[Typed], Typed]:
+    """Put a body into the table, under the names of ufuncs."""
 
     def put(body: Typed) -> Typed:
-        for name in names:
-            table[name] = body
+        BODIES.update(dict.fromkeys(names, body))
         return body
 
     return put
@@ -96,53 +95,57 @@ def _floats_converted(values: Iterable[ir.Value], source: DType, target: DType) 
     return [v if isinstance(v.type, ir.IntegerType) else convert(v, source, target) for v in values]
 
 
-def _math(name: str, op: str) -> None:
+def _of_op(name: str, floats: str, integers: str, booleans: str) -> None:
+    """A ufunc that is an op for each kind of number; without one the element stays what it is."""
+
     def body(loop: Loop, *x: ir.Value) -> ir.Value:
-        return create(op, *x)
+        op = floats if loop.is_float else booleans if loop.is_bool else integers
+        return create(op, *x) if op else x[0]
 
     BODIES[name] = body
 
 
 for _name in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt copysign".split():
-    _math(_name, f"math.{_name}")
+    _of_op(_name, f"math.{_name}", "", "")
 for _name, _op in {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
     "arctan2": "atan2", "rint": "roundeven", "fabs": "absf", "float_power": "powf",
+    "floor": "floor", "ceil": "ceil", "trunc": "trunc",
 }.items():  # fmt: skip
-    _math(_name, f"math.{_op}")
+    _of_op(_name, f"math.{_op}", "", "")  # integers, which NumPy gives to none but the last three, are whole already
+for _name, *_ops in (
+    ("add", "arith.addf", "arith.addi", "arith.ori"),
+    ("subtract", "arith.subf", "arith.subi", "arith.xori"),
+    ("multiply", "arith.mulf", "arith.muli", "arith.andi"),
+    ("maximum", "arith.maximumf", "arith.maxsi", "arith.ori"),
+    ("minimum", "arith.minimumf", "arith.minsi", "arith.andi"),
+    ("fmax", "arith.maxnumf", "arith.maxsi", "arith.ori"),
+    ("fmin", "arith.minnumf", "arith.minsi", "arith.andi"),
+    ("bitwise_and", "", "arith.andi", "arith.andi"),
+    ("bitwise_or", "", "arith.ori", "arith.ori"),
+    ("bitwise_xor", "", "arith.xori", "arith.xori"),
+    ("divide", "arith.divf", "", ""),
+    ("fmod", "arith.remf", "arith.remsi", ""),  # with the sign of a; 0 for integers by 0
+    ("power", "math.powf", "math.ipowi", ""),  # of integers to a negative power what 1 / a gives, without the remainder
+    ("absolute", "math.absf", "math.absi", ""),  # the least integer stays what it is
+    ("positive", "", "", ""),
+    ("conjugate", "", "", ""),
+):
+    _of_op(_name, *_ops)
 
 
-def _rounding(name: str) -> None:
-    """Integers and booleans are whole already."""
+def _of_truth(name: str, op: Callable[[ir.Value, ir.Value], ir.Value]) -> None:
+    """A function of whether the elements are not 0."""
 
-    def body(loop: Loop, x: ir.Value) -> ir.Value:
-        return create(f"math.{name}", x) if loop.is_float else x
+    def body(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
+        return op(convert(a, loop.dtype, BOOL), convert(b, loop.dtype, BOOL))
 
     BODIES[name] = body
 
 
-for _name in ("floor", "ceil", "trunc"):
-    _rounding(_name)
-
-
-def _by_kind(name: str, floats: str, integers: str, booleans: str) -> None:
-    def body(loop: Loop, *x: ir.Value) -> ir.Value:
-        return create(floats if loop.is_float else booleans if loop.is_bool else integers, *x)
-
-    BODIES[name] = body
-
-
-_by_kind("add", "arith.addf", "arith.addi", "arith.ori")
-_by_kind("subtract", "arith.subf", "arith.subi", "arith.xori")
-_by_kind("multiply", "arith.mulf", "arith.muli", "arith.andi")
-_by_kind("maximum", "arith.maximumf", "arith.maxsi", "arith.ori")
-_by_kind("minimum", "arith.minimumf", "arith.minsi", "arith.andi")
-_by_kind("fmax", "arith.maxnumf", "arith.maxsi", "arith.ori")
-_by_kind("fmin", "arith.minnumf", "arith.minsi", "arith.andi")
-_by_kind("bitwise_and", "", "arith.andi", "arith.andi")
-_by_kind("bitwise_or", "", "arith.ori", "arith.ori")
-_by_kind("bitwise_xor", "", "arith.xori", "arith.xori")
-_by_kind("divide", "arith.divf", "", "")
+_of_truth("logical_and", arith.andi)
+_of_truth("logical_or", arith.ori)
+_of_truth("logical_xor", arith.xori)
 
 
 def _comparison(name: str, predicate: str) -> None:
@@ -158,63 +161,31 @@ for _name, _predicate in {
     _comparison(_name, _predicate)
 
 
-@register(BODIES, "logical_and")
-def logical_and(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Both are not 0."""
-    return arith.andi(convert(a, loop.dtype, BOOL), convert(b, loop.dtype, BOOL))
-
-
-@register(BODIES, "logical_or")
-def logical_or(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
-    """One is not 0."""
-    return arith.ori(convert(a, loop.dtype, BOOL), convert(b, loop.dtype, BOOL))
-
-
-@register(BODIES, "logical_xor")
-def logical_xor(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
-    """One is 0, the other is not."""
-    return arith.xori(convert(a, loop.dtype, BOOL), convert(b, loop.dtype, BOOL))
-
-
-@register(BODIES, "logical_not")
+@register("logical_not")
 def logical_not(loop: Loop, x: ir.Value) -> ir.Value:
     """x is 0."""
     return negated(convert(x, loop.dtype, BOOL))
 
 
-@register(BODIES, "invert")
+@register("invert")
 def invert(loop: Loop, x: ir.Value) -> ir.Value:
     """All bits flipped."""
     return arith.xori(x, loop.number(1 if loop.is_bool else -1))
 
 
-@register(BODIES, "positive", "conjugate")
-def positive(loop: Loop, x: ir.Value) -> ir.Value:
-    """x."""
-    return x
-
-
-@register(BODIES, "negative")
+@register("negative")
 def negative(loop: Loop, x: ir.Value) -> ir.Value:
     """-x."""
     return arith.negf(x) if loop.is_float else arith.subi(loop.number(0), x)
 
 
-@register(BODIES, "absolute")
-def absolute(loop: Loop, x: ir.Value) -> ir.Value:
-    """|x|; the least integer stays what it is."""
-    if loop.is_bool:
-        return x
-    return create("math.absf", x) if loop.is_float else create("math.absi", x)
-
-
-@register(BODIES, "square")
+@register("square")
 def square(loop: Loop, x: ir.Value) -> ir.Value:
     """x²."""
     return element("multiply", loop, x, x)
 
 
-@register(BODIES, "sign")
+@register("sign")
 def sign(loop: Loop, x: ir.Value) -> ir.Value:
     """-1, 0, 1, or nan."""
     zero = loop.number(0)
@@ -222,25 +193,25 @@ def sign(loop: Loop, x: ir.Value) -> ir.Value:
     return select(compare("ne", x, x), x, found) if loop.is_float else found
 
 
-@register(BODIES, "isnan")
+@register("isnan")
 def isnan(loop: Loop, x: ir.Value) -> ir.Value:
     """x is not a number."""
     return compare("ne", x, x) if loop.is_float else constant(BOOL, 0)
 
 
-@register(BODIES, "isinf")
+@register("isinf")
 def isinf(loop: Loop, x: ir.Value) -> ir.Value:
     """|x| is infinite."""
     return compare("eq", create("math.absf", x), infinity(loop.dtype, 1)) if loop.is_float else constant(BOOL, 0)
 
 
-@register(BODIES, "isfinite")
+@register("isfinite")
 def isfinite(loop: Loop, x: ir.Value) -> ir.Value:
     """x is a number and finite."""
     return compare("lt", create("math.absf", x), infinity(loop.dtype, 1)) if loop.is_float else constant(BOOL, 1)
 
 
-@register(BODIES, "signbit")
+@register("signbit")
 def signbit(loop: Loop, x: ir.Value) -> ir.Value:
     """The sign bit is set, also that of -0.0 and nan."""
     bits = np.dtype(f"i{loop.dtype.itemsize}")

@@ -9,13 +9,11 @@ import numpy as np
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, absolute, in_single, register
+from ragged_dialect.arrays.ops.ufunc_bodies import BODIES as BODIES
+from ragged_dialect.arrays.ops.ufunc_bodies import Loop, element, in_single, register
 from ragged_dialect.arrays.tracing.elements import compare, constant, convert, create, infinity, select
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.ir import flow
-
-BODIES: dict[str, Body] = {}
-"""Bodies by the ufunc's name."""
 
 
 def _bits(dtype: DType) -> DType:
@@ -36,13 +34,7 @@ def without_derivative(x: ir.Value, dtype: DType) -> ir.Value:
     return arith.bitcast(element_type(dtype), arith.bitcast(element_type(_bits(dtype)), x))
 
 
-@register(BODIES, "power")
-def power(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
-    """a to the b; integers to a negative power give what 1 / a would, without the remainder; of 0 that is 0."""
-    return create("math.powf", a, b) if loop.is_float else create("math.ipowi", a, b)
-
-
-@register(BODIES, "ldexp")
+@register("ldexp")
 @in_single
 def ldexp(loop: Loop, x: ir.Value, exponent: ir.Value) -> ir.Value:
     """x times 2 to the exponent, rounded once: in three steps by powers that are normal numbers. One that is followed
@@ -60,7 +52,7 @@ def ldexp(loop: Loop, x: ir.Value, exponent: ir.Value) -> ir.Value:
     return x
 
 
-@register(BODIES, "heaviside")
+@register("heaviside")
 def heaviside(loop: Loop, x: ir.Value, at_zero: ir.Value) -> ir.Value:
     """0 below 0, 1 above, `at_zero` at 0."""
     zero = loop.number(0)
@@ -68,7 +60,7 @@ def heaviside(loop: Loop, x: ir.Value, at_zero: ir.Value) -> ir.Value:
     return select(compare("ne", x, x), x, found)
 
 
-@register(BODIES, "hypot")
+@register("hypot")
 @in_single
 def hypot(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The root of a² + b², without overflow on the way. What both are divided by has no part in the derivative."""
@@ -92,42 +84,36 @@ def _add_exponentials(loop: Loop, a: ir.Value, b: ir.Value, exp: str, scale: flo
     return arith.addf(high, arith.mulf(added, loop.number(scale)) if scale != 1 else added)
 
 
-@register(BODIES, "logaddexp")
+@register("logaddexp")
 @in_single
 def logaddexp(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """log(exp(a) + exp(b))."""
     return _add_exponentials(loop, a, b, "math.exp", 1)
 
 
-@register(BODIES, "logaddexp2")
+@register("logaddexp2")
 @in_single
 def logaddexp2(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """log2(2**a + 2**b)."""
     return _add_exponentials(loop, a, b, "math.exp2", 1 / math.log(2))
 
 
-@register(BODIES, "deg2rad", "radians")
+@register("deg2rad", "radians")
 def radians(loop: Loop, x: ir.Value) -> ir.Value:
     """Degrees to radians."""
     return arith.mulf(x, loop.number(math.pi / 180))
 
 
-@register(BODIES, "rad2deg", "degrees")
+@register("rad2deg", "degrees")
 def degrees(loop: Loop, x: ir.Value) -> ir.Value:
     """Radians to degrees."""
     return arith.mulf(x, loop.number(180 / math.pi))
 
 
-@register(BODIES, "reciprocal")
+@register("reciprocal")
 def reciprocal(loop: Loop, x: ir.Value) -> ir.Value:
     """1 / x; of integers without the remainder."""
     return arith.divf(loop.number(1), x) if loop.is_float else arith.divsi(loop.number(1), x)
-
-
-@register(BODIES, "fmod")
-def fmod(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
-    """The remainder with the sign of a; 0 for integers by 0."""
-    return arith.remf(a, b) if loop.is_float else arith.remsi(a, b)
 
 
 def _zero_signed(loop: Loop, x: ir.Value, like: ir.Value) -> ir.Value:
@@ -155,7 +141,7 @@ def _divmod_floats(loop: Loop, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.V
     return select(compare("eq", b, zero), plain, rounded), rest
 
 
-@register(BODIES, "remainder")
+@register("remainder")
 @in_single
 def remainder(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The remainder with the sign of b; 0 for integers by 0, nan for floats."""
@@ -168,7 +154,7 @@ def remainder(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     return select(moved, arith.addi(rest, b), rest)
 
 
-@register(BODIES, "floor_divide")
+@register("floor_divide")
 @in_single
 def floor_divide(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The largest integer not above a / b; 0 for integers by 0."""
@@ -181,14 +167,14 @@ def floor_divide(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     return select(below, arith.subi(quotient, loop.number(1)), quotient)
 
 
-@register(BODIES, "divmod")
+@register("divmod")
 @in_single
 def divmod_(loop: Loop, a: ir.Value, b: ir.Value) -> list[ir.Value]:
     """floor_divide and remainder."""
     return list(_divmod_floats(loop, a, b)) if loop.is_float else [floor_divide(loop, a, b), remainder(loop, a, b)]
 
 
-@register(BODIES, "modf")
+@register("modf")
 def modf(loop: Loop, x: ir.Value) -> list[ir.Value]:
     """The fraction and the integer, both with the sign of x."""
     whole = create("math.trunc", x)
@@ -197,27 +183,27 @@ def modf(loop: Loop, x: ir.Value) -> list[ir.Value]:
     return [_zero_signed(loop, fraction, x), whole]
 
 
-@register(BODIES, "gcd")
+@register("gcd")
 def gcd(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The greatest common divisor, by Euclid's algorithm; 0 of two zeros."""
     zero = loop.number(0)
     state = flow.repeat(
-        [absolute(loop, a), absolute(loop, b)],
+        [element("absolute", loop, a), element("absolute", loop, b)],
         lambda state: compare("ne", state[1], zero),
         lambda state: [state[1], arith.remsi(*state)],
     )
-    return absolute(loop, state[0])
+    return element("absolute", loop, state[0])
 
 
-@register(BODIES, "lcm")
+@register("lcm")
 def lcm(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The least common multiple; 0 where one is 0, its last bits where it is too large. The size of the least integer
     is an unsigned number."""
-    part = arith.divui(absolute(loop, a), gcd(loop, a, b))
-    return arith.muli(part, absolute(loop, b))
+    part = arith.divui(element("absolute", loop, a), gcd(loop, a, b))
+    return arith.muli(part, element("absolute", loop, b))
 
 
-@register(BODIES, "nextafter")
+@register("nextafter")
 def nextafter(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The next float after a towards b, with the derivative of a: the step is a sum where that is as exact."""
     zero, bits = loop.number(0), _bits(loop.dtype)
@@ -233,7 +219,7 @@ def nextafter(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     return select(nan, arith.addf(a, b), found)
 
 
-@register(BODIES, "spacing")
+@register("spacing")
 def spacing(loop: Loop, x: ir.Value) -> ir.Value:
     """The distance to the next float away from 0, with the sign of x; of a float16 to the next above, as NumPy's. nan
     for infinities."""
@@ -245,7 +231,7 @@ def spacing(loop: Loop, x: ir.Value) -> ir.Value:
     return arith.subf(nextafter(loop, x, away), select(compare("lt", create("math.absf", x), up), x, arith.subf(x, x)))
 
 
-@register(BODIES, "frexp")
+@register("frexp")
 @in_single
 def frexp(loop: Loop, x: ir.Value) -> list[ir.Value]:
     """Mantissa in [0.5, 1) and exponent (int32): x is the mantissa times 2 to the exponent. It is multiplied by two
@@ -273,14 +259,14 @@ def _last_bit(loop: Loop) -> ir.Value:
     return loop.number(8 * loop.dtype.itemsize - 1)
 
 
-@register(BODIES, "left_shift")
+@register("left_shift")
 def left_shift(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """a times 2 to the b; 0 where all bits are shifted out."""
     inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, _last_bit(loop)))
     return select(inside, arith.shli(a, select(inside, b, loop.number(0))), loop.number(0))
 
 
-@register(BODIES, "right_shift")
+@register("right_shift")
 def right_shift(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """a by 2 to the b, rounded down; the sign where all bits are shifted out."""
     inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, _last_bit(loop)))
