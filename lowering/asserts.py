@@ -8,7 +8,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import ancestors
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.lowering.check_conditions import evaluate
 from ragged_dialect.lowering.validity import require_own_names
 from ragged_dialect.passes.base import PassFailure
@@ -33,8 +33,9 @@ def settle(module: ir.Operation) -> None:
     require_own_names(module)
     for op in find_ops(module, "cf.assert", "ragged.guard"):
         if op.name == "ragged.guard":
-            op.results[0].replace_all_uses_with(op.operands[0])
-        elif not any(outer.name.startswith("linalg.") for outer in ancestors(op)):
+            replace(op, op.operands[0])
+            continue
+        if not any(outer.name.startswith("linalg.") for outer in ancestors(op)):
             with ir.InsertionPoint(op), op.location:
                 condition = arith.index_castui(build.index_type(), op.operands[0])
                 builders.assert_valid([condition], "holds", f"cf.assert: {op.attributes['msg'].value}", 0)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.lowering.buffers import extent, extent_key, region, size_key
 from ragged_dialect.passes.base import RaggedPass
 
@@ -38,8 +38,7 @@ class CopyStridedCasts(RaggedPass):
                     sizes = [build.value(extent(view, d)) for d, s in enumerate(made.type.shape) if s == DYNAMIC]
                     copy = memref.alloc(made.type, sizes, [])
                     memref.copy(view, copy)
-                made.replace_all_uses_with(copy)
-                cast.erase()
+                replace(cast, copy)
 
 
 def _has_gaps(view: ir.Value, target: ir.Type) -> bool:

@@ -11,6 +11,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import along, generic, without
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import neutral
+from ragged_dialect.ir.walk import replace
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.values import converted, empty_like, empty_without
@@ -27,8 +28,7 @@ def decompose_softmax(op: ir.Operation, recompute: bool) -> None:
     except LayoutError as error:
         raise PassFailure(op, f"'{op.name}' op {error}") from error
     softmax = _Softmax(source, target, op.attributes["dimension"].value)
-    op.results[0].replace_all_uses_with(softmax.recomputed() if recompute else softmax.stored())
-    op.erase()
+    replace(op, softmax.recomputed() if recompute else softmax.stored())
 
 
 @dataclass(frozen=True)

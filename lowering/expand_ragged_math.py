@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.match import constant_int, defining_op, enclosing
-from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.ir.walk import ops_in, replace
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math import (
     arcsine,
@@ -155,26 +155,20 @@ def _is_running(op: ir.Operation) -> bool:
 def _expand(op: ir.Operation, library: MathLibrary) -> None:
     name, emitter = op.operation.name, Emitter(op)
     if name == "math.sincos":
-        _replace(op, [_compute(f"math.{part}", op, emitter, library) for part in ("sin", "cos")])
+        replace(op, *(_compute(f"math.{part}", op, emitter, library) for part in ("sin", "cos")))
     elif name == "math.clampf":
-        _replace(op, [clamped(emitter, *op.operands)])
+        replace(op, clamped(emitter, *op.operands))
     elif name == _REMAINDER:
         if _width(op) and library.fuses:  # without, a fused multiply-add is a call
-            _replace(op, [_remainder(op, emitter, library)])
+            replace(op, _remainder(op, emitter, library))
     elif name in _SIGNS and _width(op) == 16:
-        _replace(op, [_with_sign(emitter, *op.operands)])
+        replace(op, _with_sign(emitter, *op.operands))
     elif name in CLASSES:
-        _replace(op, [CLASSES[name](emitter.number(op.operands[0]))])
+        replace(op, CLASSES[name](emitter.number(op.operands[0])))
     elif name in _LIBRARY or (name in _NATIVE and _width(op) == 16):
         if name == "math.fpowi" and _width(op) and op.operands[1].type.width > 32:
             return  # f64 cannot hold every exponent: convert-math-to-funcs multiplies
-        _replace(op, [_compute(name, op, emitter, library)])
-
-
-def _replace(op: ir.Operation, values: list[ir.Value]) -> None:
-    for result, value in zip(op.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    op.operation.erase()
+        replace(op, _compute(name, op, emitter, library))
 
 
 def _width(op: ir.Operation) -> int:

@@ -10,8 +10,8 @@ from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.flow import FOLD
-from ragged_dialect.ir.match import enclosing
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.match import enclosing, is_read
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
 _DIVISIONS = frozenset(f"arith.{name}{kind}" for name in ("div", "rem", "floordiv", "ceildiv") for kind in ("si", "ui"))
@@ -54,7 +54,7 @@ def is_index_vector(op: ir.Operation) -> bool:
         return False
     if iterator_kinds(op) != ("parallel",) or indexing_maps(op)[0] != ir.AffineMap.get_identity(1):
         return False
-    return not any(True for _ in op.regions[0].blocks[0].arguments[0].uses)
+    return not is_read(op.regions[0].blocks[0].arguments[0])
 
 
 def _inline(made: ir.Operation) -> None:
@@ -73,7 +73,7 @@ def _inline(made: ir.Operation) -> None:
     for use in uses:
         with ir.InsertionPoint(use), use.location:
             if use.name == "tensor.dim":
-                use.results[0].replace_all_uses_with(build.value(shapes.dim(made.operands[0], 0)))
+                value = build.value(shapes.dim(made.operands[0], 0))
             else:
                 known: ValueMap = {}
                 for op in body:
@@ -81,9 +81,9 @@ def _inline(made: ir.Operation) -> None:
                         known[op.results[0]] = use.operands[1]
                     else:
                         clone(op, known)
-                (value,) = end.operands
-                use.results[0].replace_all_uses_with(known.get(value, value))
-        use.erase()
+                (end_value,) = end.operands
+                value = known.get(end_value, end_value)
+        replace(use, value)
     made.erase()
 
 

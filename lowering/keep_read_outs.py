@@ -9,7 +9,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic, indexing_maps, input_count, iterator_kinds, loop_index
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import inlined
-from ragged_dialect.ir.match import made_by, terminator
+from ragged_dialect.ir.match import is_read, made_by, terminator
 from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import RaggedPass
@@ -42,13 +42,9 @@ class KeepReadOuts(RaggedPass):
                 (_general if inner.name == "linalg.map" else _start)(inner)
 
 
-def _is_read(argument: ir.Value) -> bool:
-    return any(True for _ in argument.uses)
-
-
 def _general(op: ir.Operation) -> None:
     block, out = op.regions[0].blocks[0], op.operands[len(op.operands) - 1]
-    if _is_read(block.arguments[len(block.arguments) - 1]):
+    if is_read(block.arguments[len(block.arguments) - 1]):
         rank = len(out.type.shape)
         maps = [ir.AffineMap.get_identity(rank)] * len(op.operands)
         inputs = list(op.operands)[:-1]
@@ -61,7 +57,7 @@ def _start(op: ir.Operation) -> None:
     for number, out in enumerate(list(op.operands)[first:]):
         argument, own = block.arguments[first + number], maps[first + number].results
         reduced = [k for k, kind in enumerate(kinds) if kind == "reduction" and not any(expr_uses(e, k) for e in own)]
-        if reduced and not _is_read(argument) and made_by(out, "tensor.empty") is None:
+        if reduced and not is_read(argument) and made_by(out, "tensor.empty") is None:
             with ir.InsertionPoint(end):
                 some = build.at_least(loop_index(reduced[0]), 0)
                 end.operands[number] = arith.select(some, end.operands[number], argument)

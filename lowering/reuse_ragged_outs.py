@@ -8,8 +8,8 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import definer, defining_op, enclosing, made_by
-from ragged_dialect.ir.walk import captures, find_ops
+from ragged_dialect.ir.match import definer, defining_op, enclosing, is_read, made_by
+from ragged_dialect.ir.walk import captures, find_ops, replace
 from ragged_dialect.lowering.buffers import is_buffer, is_own, region, root, starts_and_sizes, touches
 from ragged_dialect.passes.base import RaggedPass
 
@@ -59,7 +59,7 @@ def _reuse(op: ir.Operation) -> None:
         return
     if len(maps) != input_count(op):  # several outs
         return
-    if out in inputs or any(True for _ in op.regions[0].blocks[0].arguments[-1].uses):  # reads what is there
+    if out in inputs or is_read(op.regions[0].blocks[0].arguments[-1]):  # reads what is there
         return
     for x in filter(is_buffer, inputs):
         read = [map_ for y, map_ in zip(inputs, maps, strict=True) if y == x]
@@ -68,9 +68,7 @@ def _reuse(op: ir.Operation) -> None:
             if first is not None and _is_free(first, op, view):
                 if first.is_before_in_block(view):
                     view.move_before(first)
-                x.replace_all_uses_with(out)
-                definer(x).erase()
-                return
+                return replace(definer(x), out)
 
 
 def _is_alike(x: ir.Value, view: ir.Operation) -> bool:

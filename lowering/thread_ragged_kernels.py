@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
-from ragged_dialect.ir.match import enclosing
+from ragged_dialect.ir.match import enclosing, is_read
 from ragged_dialect.ir.walk import append, find_ops, free_symbol, locate
 from ragged_dialect.iteration import KERNEL
 from ragged_dialect.lowering.attributes import Mapping
@@ -145,7 +145,7 @@ def _struct(types: list[str]) -> str:
 def _captured(kernel: ir.Operation) -> list[int]:
     """The arguments behind the range that a kernel reads: of memory it knows most strides and offsets."""
     arguments = kernel.regions[0].blocks[0].arguments
-    return [k for k, argument in enumerate(arguments) if k > 2 and any(True for _ in argument.uses)]
+    return [k for k, argument in enumerate(arguments) if k > 2 and is_read(argument)]
 
 
 def _task(task: str, name: str, types: list[str], captured: list[int]) -> str:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
-from ragged_dialect.ir.match import combiner_of, defining_op, filled_with, is_sum_of_products, terminator
+from ragged_dialect.ir.match import combiner_of, defining_op, filled_with, is_read, is_sum_of_products, terminator
+from ragged_dialect.ir.walk import replace
 from ragged_dialect.iteration import output_count
 from ragged_dialect.passes.differentiate.values import empty_like
 
@@ -42,11 +43,9 @@ def widen_reduction(op: ir.Operation) -> None:
     outs = list(op.operands)[first:]
     starts = [_start(out) if k in combiners else out for k, out in enumerate(outs)]
     made = _rebuilt(op, starts, combiners)
-    for k, (old, new) in enumerate(zip(op.results, made.results, strict=True)):
-        old.replace_all_uses_with(_converted(new, _room(outs[k])) if k in combiners else new)
-    op.erase()
+    replace(op, *(_converted(x, _room(outs[k])) if k in combiners else x for k, x in enumerate(made.results)))
     for fill in {fill for fill in (_fill(outs[k]) for k in combiners) if fill is not None}:
-        if not list(fill.results[0].uses):
+        if not is_read(fill.results[0]):
             fill.erase()
 
 
@@ -78,8 +77,7 @@ def widen_factors(op: ir.Operation) -> None:
         return [mapping[ops[3].results[0]]]
 
     made = generic(wide, [out], indexing_maps(op), iterator_kinds(op), body)
-    op.results[0].replace_all_uses_with(made.result)
-    op.erase()
+    replace(op, made.result)
 
 
 def _fill(out: ir.Value) -> ir.Operation | None:

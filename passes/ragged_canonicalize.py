@@ -9,6 +9,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.generic import generic
 from ragged_dialect.ir.clone import bytecode, copy_attributes
+from ragged_dialect.ir.walk import replace
 from ragged_dialect.iteration import MAPPING, is_elementwise, share_mapping, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import patterns
@@ -114,8 +115,7 @@ def _generalize(op: ir.Operation) -> None:
     maps = [ir.AffineMap.get_identity(len(result.shape))] * (len(tensors) + 1)
     made = generic(tensors, [out], maps, ["parallel"] * len(result.shape), lambda elements: [_scalar(op, elements)])
     share_mapping(op, made)
-    op.results[0].replace_all_uses_with(made.result)
-    op.erase()
+    replace(op, made.result)
 
 
 def _scalar(op: ir.Operation, elements: list[ir.Value]) -> ir.Value:

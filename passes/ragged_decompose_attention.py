@@ -11,8 +11,8 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, math, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import copy_attributes, copy_regions, inlined
-from ragged_dialect.ir.match import bit_width, view_of
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.match import bit_width, is_read, view_of
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.attention import (
     Attention,
@@ -105,20 +105,16 @@ def settled(op: ir.Operation) -> ir.Operation:
         kinds = [types[name] for name in results]
         made = ir.Operation.create(op.name, kinds, operands, copy_attributes(op), regions=1)
         copy_regions(op, made)
-        for old, new in zip(op.results, made.results, strict=True):
-            old.replace_all_uses_with(shapes.cast(new, old.type))
-    op.erase()
+        found = [shapes.cast(new, old.type) for old, new in zip(op.results, made.results, strict=True)]
+    replace(op, *found)
     return made
 
 
 def decompose_attention(op: ir.Operation, keys_last: bool = True) -> None:
     """Replace one op."""
     with ir.InsertionPoint(op), op.location:
-        made = decomposed(op, [len(list(r.uses)) > 0 for r in op.results], keys_last)
-    for result, value in zip(op.results, made, strict=True):
-        if value is not None:
-            result.replace_all_uses_with(value)
-    op.erase()
+        made = decomposed(op, [is_read(r) for r in op.results], keys_last)
+    replace(op, *made)
 
 
 def decomposed(op: ir.Operation, wanted: Sequence[bool], keys_last: bool = True) -> list[ir.Value | None]:

@@ -14,7 +14,7 @@ from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import terminator, view_of
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.ops.steps import StepsOp
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
@@ -57,10 +57,8 @@ def decompose_steps(root: ir.Operation) -> None:
         if CHECKED not in op.attributes:
             _check(view_of(op, StepsOp).block)
         with ir.InsertionPoint(op), op.location:
-            for result, made in zip(op.results, _decomposed(op, packed), strict=True):
-                if made is not None:
-                    result.replace_all_uses_with(made)
-        op.erase()
+            made = _decomposed(op, packed)
+        replace(op, *made)
 
 
 def _depth(op: ir.Operation) -> int:

@@ -10,7 +10,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.generic import filled
 from ragged_dialect.ir.functions import name_of, users_of
-from ragged_dialect.ir.match import defining_op, view_of
+from ragged_dialect.ir.match import defining_op, is_read, view_of
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import Iteration, analyze, is_compute
 from ragged_dialect.ops import OPS
@@ -128,7 +128,7 @@ class _Function:
             end.operands[number] = self.parts.get(value, value)
         for op in reversed(body):
             waits = _waits(op) and any(value in self.parts for value in op.operands)
-            if waits and next(op.results[0].uses, None) is not None:
+            if waits and is_read(op.results[0]):
                 raise _refused(op, "a transpose into it", "another use")
             if waits or any(result in self.parts for result in op.results):
                 op.erase()

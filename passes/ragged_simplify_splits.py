@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import definer, is_read
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.divisibility import Divisors
 from ragged_dialect.passes.matching import attempt, dim_of, factor_of, producer, same_meaning, shape, source
@@ -55,7 +55,7 @@ class RaggedSimplifySplits(RaggedPass):
         if self.expand:
             replaced += expand_splits(op, known)
         for found in dict.fromkeys(reversed(replaced)):
-            if not any(True for _ in found.results[0].uses):
+            if not is_read(found.results[0]):
                 found.erase()
 
 

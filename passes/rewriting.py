@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.erasing import no_value
 from ragged_dialect.ir import shapes
+from ragged_dialect.ir.match import is_read
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.matching import shapes_kept
@@ -114,7 +115,7 @@ def _run_worklist(work: list[ir.Operation], patterns: Patterns) -> bool:
         op = work.pop()
         queued.discard(op)
         name = op.name
-        if not _is_live(op) or not any(pattern(op, rewriter) for pattern in patterns[name]):
+        if not is_read(*op.results) or not any(pattern(op, rewriter) for pattern in patterns[name]):
             continue
         changed = True
         left -= 1
@@ -133,10 +134,6 @@ def _shuffled(patterns: Patterns, work: list[ir.Operation], seed: int) -> Patter
     order = random.Random(seed)
     order.shuffle(work)
     return {name: order.sample(list(group), len(group)) for name, group in patterns.items()}
-
-
-def _is_live(op: ir.Operation) -> bool:
-    return any(next(result.uses, None) is not None for result in op.results)
 
 
 def walk(root: ir.Operation, bodies: bool = True) -> Iterator[ir.Operation]:

@@ -13,7 +13,7 @@ from ragged_dialect.generic import index_loops, iterator_kinds
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes, inlined
 from ragged_dialect.ir.match import is_sum_of_products
-from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.ir.walk import captures, ops_in, replace
 from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze, touches_ragged
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.context import Lowering
@@ -130,8 +130,7 @@ def clone_op(ctx: Lowering, op: ir.Operation, mapping: dict[ir.Value, ir.Value])
         if _reads_element(ctx, inner):
             with ir.InsertionPoint(inner):
                 element = extract_element(ctx.parts(inner.operands[0]), list(inner.operands)[1:])
-            inner.results[0].replace_all_uses_with(element)
-            inner.erase()
+            replace(inner, element)
 
 
 def _reads_element(ctx: Lowering, op: ir.Operation) -> bool:

@@ -17,7 +17,7 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.checking.checker import Checker
 from ragged_dialect.ir import flow, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import constant_int, definer
+from ragged_dialect.ir.match import constant_int, definer, is_read
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.types import shape_of
 
@@ -92,7 +92,7 @@ class Emitter(Checker[ir.Value]):
         for op in self.replaced:
             op.erase()
         for value in reversed(self._made):
-            if not any(True for _ in value.uses):
+            if not is_read(value):
                 definer(value).erase()
         self._made.clear()
 

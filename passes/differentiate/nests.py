@@ -9,7 +9,7 @@ from ragged_dialect import generic
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import element_of, terminator
+from ragged_dialect.ir.match import element_of, is_read, terminator
 from ragged_dialect.ir.walk import captures, erase_unused, makers
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
@@ -75,7 +75,7 @@ class Nest:
 
     def reads_out(self, number: int) -> bool:
         """Whether the body reads an element of an out."""
-        return len(self.body.arguments) > len(self.ins) and any(True for _ in self.accumulator(number).uses)
+        return len(self.body.arguments) > len(self.ins) and is_read(self.accumulator(number))
 
     def outs_of(self, number: int) -> list[int]:
         """The outs whose elements the body reads for one of them."""
@@ -128,7 +128,7 @@ def _without_unread(op: ir.Operation, ins: Sequence[Access], out: Access, kinds:
     kept = list(range(len(ins)))
     for k in reversed(range(len(ins))):
         others = [*(ins[j] for j in kept if j != k), out]
-        if not any(True for _ in block.arguments[k].uses) and _is_covered(ins[k], others):
+        if not is_read(block.arguments[k]) and _is_covered(ins[k], others):
             kept.remove(k)
     if len(kept) == len(ins):
         return op

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import definer, is_read
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.differentiate import (
     attention,
@@ -67,7 +67,7 @@ def vjp(
 def _erase_dead(made: Sequence[ir.Operation], results: Sequence[ir.Value]) -> None:
     """Erase what was made and is not read, in loops too: they compute again what some tangents are not made of."""
     for op in reversed(made):
-        if not any(r in results or any(True for _ in r.uses) for r in op.results):
+        if not is_read(*op.results) and not any(r in results for r in op.results):
             op.erase()
             continue
         for loop in reversed(find_ops(op, "scf.for")):

@@ -68,6 +68,11 @@ def is_made_in(value: ir.Value, *loops: ir.Operation) -> bool:
     return any(block == loop.regions[0].blocks[0] for loop in loops)
 
 
+def is_read(*values: ir.Value) -> bool:
+    """Whether an op has one of some values as an operand."""
+    return any(next(value.uses, None) is not None for value in values)
+
+
 def terminator(block: ir.Block) -> ir.Operation:
     """The last op of a block that is not empty."""
     return block.operations[len(block.operations) - 1].operation

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count
 
 from ragged_dialect._mlir import Op, ir
+from ragged_dialect.ir.match import is_read
 
 
 def ops_in(root: Op, closed: Callable[[ir.Operation], bool] | None = None) -> list[ir.Operation]:
@@ -117,14 +118,17 @@ def locate(root: ir.Operation, location: ir.Location) -> None:
     root.walk(move)
 
 
-def replace(op: Op, value: ir.Value) -> None:
-    """Put a value in place of the only result of an op, or of the first if nothing reads the others; erase the op."""
-    op.operation.results[0].replace_all_uses_with(value)
+def replace(op: Op, *values: ir.Value | None) -> None:
+    """Put values in place of the first results of an op, None for those that nothing reads, as it does what is behind
+    them; erase the op."""
+    for result, value in zip(op.operation.results, values, strict=False):
+        if value is not None:
+            result.replace_all_uses_with(value)
     op.operation.erase()
 
 
 def erase_unused(ops: Iterable[Op]) -> None:
     """Erase those of some ops, the last one first, of which nothing reads a result."""
     for op in reversed([op.operation for op in ops]):
-        if not any(True for result in op.results for _ in result.uses):
+        if not is_read(*op.results):
             op.erase()

@@ -10,7 +10,7 @@ from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.expressions import affine_value
-from ragged_dialect.ir.match import terminator
+from ragged_dialect.ir.match import is_read, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
@@ -84,7 +84,7 @@ class GenericOp:
 
     def is_read(self, k: int) -> bool:
         """Whether the payload uses the element of operand k."""
-        return next(iter(self.block.arguments[k].uses), None) is not None
+        return is_read(self.block.arguments[k])
 
     def loops_of(self, k: int) -> set[int]:
         """The loops that index operand k."""

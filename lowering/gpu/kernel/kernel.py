@@ -15,7 +15,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import constant_int, definer, defining_op, terminator
+from ragged_dialect.ir.match import constant_int, definer, defining_op, is_read, terminator
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, may_overlap, only_read
 from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
@@ -211,7 +211,7 @@ class Kernel:
         """Parameters that the body does not use go: what it captured may be used by ops that were replaced."""
         entry = self.op.regions[0].blocks[0]
         for k in reversed(range(len(self.parameters))):
-            if next(iter(entry.arguments[k].uses), None) is None:
+            if not is_read(entry.arguments[k]):
                 entry.erase_argument(k)
                 del self.parameters[k]
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, func, ir, math
 from ragged_dialect.ir.match import around, bit_width
-from ragged_dialect.ir.walk import locate
+from ragged_dialect.ir.walk import locate, replace
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
 from ragged_dialect.lowering.math.classes import CLASSES, clamped
 from ragged_dialect.lowering.math.emitter import Emitter
@@ -50,9 +50,7 @@ class ExpandKernelMath(RaggedPass):
                 raise PassFailure(found, f"expected a scalar operand for '{found.name}' in a kernel, got {kind}")
             with found.location, ir.InsertionPoint(found):
                 values = _EXPANSIONS[found.name](found)
-            for result, value in zip(found.results, values, strict=True):
-                result.replace_all_uses_with(value)
-            found.erase()
+            replace(found, *values)
 
 
 def _intrinsic(name: str, operand: ir.Value, flag: str | None = None) -> ir.Value:

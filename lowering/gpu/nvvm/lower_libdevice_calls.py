@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import replace
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -68,5 +69,4 @@ def _replace(call: ir.Operation, name: str) -> None:
         loc=call.location,
         ip=ir.InsertionPoint(call),
     )
-    call.results[0].replace_all_uses_with(made.result)
-    call.erase()
+    replace(call, made.result)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import is_read
 from ragged_dialect.lowering.attributes import BALANCED, Mapping
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -89,6 +90,6 @@ def _part(forall: ir.Operation, kept: set[int]) -> ir.Operation:
         part = forall.clone().operation
     body = [op.operation for op in part.regions[0].blocks[0].operations][:-1]
     for k, op in reversed(list(enumerate(body))):
-        if k not in kept and all(next(iter(result.uses), None) is None for result in op.results):
+        if k not in kept and not is_read(*op.results):
             op.erase()
     return part

@@ -11,7 +11,7 @@ from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import made_by
-from ragged_dialect.ir.walk import captures, find_ops, is_outside
+from ragged_dialect.ir.walk import captures, find_ops, is_outside, replace
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent, root
 from ragged_dialect.lowering.folds import Fold
@@ -154,5 +154,4 @@ def _combine(loop: ir.Operation, fold: Fold, tiles: VectorTiles, parts: ir.Value
 
     with ir.InsertionPoint(loop), loop.location:
         made = tiles.choose(folded, lambda: loop.clone().operation.results[0], result.type)
-    result.replace_all_uses_with(made)
-    loop.erase()
+    replace(loop, made)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.match import is_read
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.folds import Fold
@@ -60,7 +61,7 @@ def _scan_of(forall: ir.Operation) -> ir.Operation | None:
     written = {root(store.operands[1]) for store in find_ops(loop, "memref.store")}
     reads = {root(load.operands[0]) for load in find_ops(loop, "memref.load")}
     plain = RunningSum.of(loop) is not None and loop.results[0].type == build.i64() and not written & reads
-    return loop if plain and next(iter(loop.results[0].uses), None) is None else None
+    return loop if plain and not is_read(loop.results[0]) else None
 
 
 def _sums(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value) -> None:
