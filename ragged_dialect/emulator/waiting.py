@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ragged_dialect.emulator import state as codes
 from ragged_dialect.emulator.definitions import Addresses, Definition, Maker, Signature, running_thread
@@ -32,13 +32,17 @@ _REDUCTIONS = {
     "min": codes.REDUCE_MIN,
     "max": codes.REDUCE_MAX,
 }
+_MATCHES = {"any": codes.MATCH_ANY, "all": codes.MATCH_ALL}
+_PRODUCTS = {"bf16": codes.MULTIPLY_BFLOAT, "f32.f32": codes.MULTIPLY_HALF}
+_MATRICES = {None: codes.MATRICES, ".trans": codes.MATRICES_TRANSPOSED}
 _RESULTS = ("result", "flag", "third", "fourth")
 _FRAGMENTS = ("a0", "a1", "a2", "a3", "b0", "b1", "c0", "c1", "c2", "c3")
+_ALL = 0xFFFF_FFFF
 _BARRIERS = {"popc": codes.BARRIER_COUNT, "and": codes.BARRIER_AND, "or": codes.BARRIER_OR}
 
 
 def _collective(
-    signature: Signature, machine: Addresses, kind: int, fields: Sequence[str], constants: dict[str, int] | None = None
+    signature: Signature, machine: Addresses, kind: int, fields: Sequence[str], constants: Mapping[str, int]
 ) -> Definition:
     """Store operand i in field i, an empty name leaves it out; suspend; load what the result needs."""
     lines = running_thread(machine)
@@ -46,7 +50,7 @@ def _collective(
         if field:
             lines += _widen(type_, f"%a{position}", f"%w{position}")
             lines += _store_field(field, f"%w{position}")
-    for field, value in (constants or {}).items():
+    for field, value in constants.items():
         lines += _store_field(field, str(value))
     lines.append(
         f"call void inttoptr (i64 {machine.suspend} to ptr)(i64 {machine.state}, i64 {kind}, i64 %site) nounwind"
@@ -97,65 +101,40 @@ def _with_result(lines: Sequence[str], result: str) -> Definition:
     return Definition((*lines, *loads), whole)
 
 
-def _shuffle(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
-    return _collective(signature, machine, _SHUFFLES[match[1]], ("mask", "a", "b", "c"))
+def _waits(kinds: int | Mapping[str, int] | Mapping[str | None, int], *fields: str, **constants: int) -> Maker:
+    """A collective of one kind, or of those that the match of its name chooses among."""
 
+    def make(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
+        kind = kinds if isinstance(kinds, int) else kinds[match[1]]
+        return _collective(signature, machine, kind, fields, constants)
 
-def _vote(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
-    return _collective(signature, machine, _VOTES[match[1]], ("mask", "a"))
-
-
-def _match(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
-    kind = codes.MATCH_ANY if match[1] == "any" else codes.MATCH_ALL
-    return _collective(signature, machine, kind, ("mask", "a"))
-
-
-def _reduction(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
-    return _collective(signature, machine, _REDUCTIONS[match[1]], ("a", "mask"))
-
-
-def _sync_warp(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
-    return _collective(signature, machine, codes.SYNC_WARP, ("mask",))
-
-
-def _active_mask(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
-    return _collective(signature, machine, codes.ACTIVE_MASK, (), {"mask": 0xFFFF_FFFF})
+    return make
 
 
 def _barrier(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
-    return _collective(signature, machine, codes.BARRIER, ("",) * len(signature.types))
+    return _collective(signature, machine, codes.BARRIER, ("",) * len(signature.types), {})
 
 
 def _barrier_reduction(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
     """The predicate is the last operand, an i1 or an i32 that is not 0."""
     type_ = signature.types[-1]
     last = f"%a{len(signature.types) - 1}"
-    made = _collective(signature, machine, _BARRIERS[match[1]], (*[""] * (len(signature.types) - 1), "a"))
+    made = _collective(signature, machine, _BARRIERS[match[1]], (*[""] * (len(signature.types) - 1), "a"), {})
     test = [f"%holds = icmp ne {type_} {last}, 0", "%predicate = zext i1 %holds to i64"]
     lines = [line.replace(f"store i64 %w{len(signature.types) - 1},", "store i64 %predicate,") for line in made.lines]
     return Definition((*test, *lines), made.value)
 
 
-def _multiplication(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
-    kind = codes.MULTIPLY_BFLOAT if match[1] == "bf16" else codes.MULTIPLY_HALF
-    return _collective(signature, machine, kind, _FRAGMENTS, {"mask": 0xFFFF_FFFF})
-
-
-def _matrices(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
-    kind = codes.MATRICES_TRANSPOSED if match[1] else codes.MATRICES
-    return _collective(signature, machine, kind, ("a",), {"mask": 0xFFFF_FFFF})
-
-
 COLLECTIVES: tuple[tuple[str, Maker], ...] = (
-    (r"shfl\.sync\.(idx|up|down|bfly)\.(?:i32|f32)p?", _shuffle),
-    (r"vote\.(all|any|uni|ballot)\.sync", _vote),
-    (r"match\.(any)\.sync\.i(?:32|64)", _match),
-    (r"match\.(all)\.sync\.i(?:32|64)p", _match),
-    (r"redux\.sync\.(add|and|or|xor|umin|umax|min|max)", _reduction),
-    (r"mma\.m16n8k16\.row\.col\.(bf16|f32\.f32)", _multiplication),
-    (r"ldmatrix\.sync\.aligned\.m8n8\.x4\.(trans\.)?b16\.p3", _matrices),
-    (r"bar\.warp\.sync", _sync_warp),
-    (r"activemask", _active_mask),
+    (r"shfl\.sync\.(idx|up|down|bfly)\.(?:i32|f32)p?", _waits(_SHUFFLES, "mask", "a", "b", "c")),
+    (r"vote\.(all|any|uni|ballot)\.sync", _waits(_VOTES, "mask", "a")),
+    (r"match\.(any)\.sync\.i(?:32|64)", _waits(_MATCHES, "mask", "a")),
+    (r"match\.(all)\.sync\.i(?:32|64)p", _waits(_MATCHES, "mask", "a")),
+    (r"redux\.sync\.(add|and|or|xor|umin|umax|min|max)", _waits(_REDUCTIONS, "a", "mask")),
+    (r"mma\.m16n8k16\.row\.col\.(bf16|f32\.f32)", _waits(_PRODUCTS, *_FRAGMENTS, mask=_ALL)),
+    (r"ldmatrix\.sync\.aligned\.m8n8\.x4(\.trans)?\.b16\.p3", _waits(_MATRICES, "a", mask=_ALL)),
+    (r"bar\.warp\.sync", _waits(codes.SYNC_WARP, "mask")),
+    (r"activemask", _waits(codes.ACTIVE_MASK, mask=_ALL)),
     (r"barrier0|barrier\.cta\.sync(?:\.aligned)?\.all", _barrier),
     (r"(?:barrier0|barrier\.cta\.red)\.(popc|and|or)(?:(?:\.aligned)?\.all)?", _barrier_reduction),
 )

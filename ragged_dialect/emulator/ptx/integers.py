@@ -52,12 +52,7 @@ def carried(body: Body, found: Found) -> None:
     kind, wide = found.type, f"i{2 * found.type.bits + 1}"
     values = found.values(body)
     if found.opcode.startswith("mad"):
-        a, b = (_extended(body, value, kind, wide) for value in values[:2])
-        product = body.emit(f"mul {wide} {a}, {b}")
-        if found.has("hi"):
-            product = body.emit(f"lshr {wide} {product}, {kind.bits}")
-        half = body.emit(f"trunc {wide} {product} to {kind.llvm}")
-        values = [half, values[2]]
+        values = [_half(body, kind, values[:2], found.has("hi")), values[2]]
     x, y = (body.emit(f"zext {kind.llvm} {value} to {wide}") for value in values)
     operation = "sub" if found.opcode.startswith("sub") else "add"
     result = body.emit(f"{operation} {wide} {x}, {y}")
@@ -74,14 +69,18 @@ def _extended(body: Body, value: str, kind: Type, wide: str) -> str:
     return body.emit(f"{'sext' if kind.signed else 'zext'} {kind.llvm} {value} to {wide}")
 
 
+def _half(body: Body, kind: Type, factors: list[str], upper: bool) -> str:
+    """The upper or the lower half of a product."""
+    wide = f"i{2 * kind.bits}"
+    a, b = (_extended(body, value, kind, wide) for value in factors)
+    product = body.emit(f"mul {wide} {a}, {b}")
+    found = body.emit(f"lshr {wide} {product}, {kind.bits}") if upper else product
+    return body.emit(f"trunc {wide} {found} to {kind.llvm}")
+
+
 def high(body: Body, found: Found) -> None:
     """`mul.hi`: the upper half of the product."""
-    kind = found.type
-    wide = f"i{2 * kind.bits}"
-    a, b = (_extended(body, value, kind, wide) for value in found.values(body))
-    product = body.emit(f"mul {wide} {a}, {b}")
-    upper = body.emit(f"lshr {wide} {product}, {kind.bits}")
-    found.set(body, body.emit(f"trunc {wide} {upper} to {kind.llvm}"))
+    found.set(body, _half(body, found.type, found.values(body), True))
 
 
 def wide(body: Body, found: Found) -> None:
@@ -131,12 +130,17 @@ def shift(body: Body, found: Found) -> None:
     found.set(body, body.emit(f"trunc {wide} {shifted} to {kind.llvm}"))
 
 
+def _joined(body: Body, low: str, top: str) -> str:
+    """Two words as one of 64 bits."""
+    low, top = (body.emit(f"zext i32 {part} to i64") for part in (low, top))
+    return body.emit(f"or i64 {body.emit(f'shl i64 {top}, 32')}, {low}")
+
+
 def funnel(body: Body, found: Found) -> None:
     """`shf`: the upper (l) or lower (r) word of b:a shifted."""
     a, b, count = found.values(body)
     by = body.emit(f"and i32 {count}, 31") if found.has("wrap") else _least(body, "min", found.kind(3), count, "32")
-    low, top, by = (body.emit(f"zext i32 {part} to i64") for part in (a, b, by))
-    both = body.emit(f"or i64 {body.emit(f'shl i64 {top}, 32')}, {low}")
+    both, by = _joined(body, a, b), body.emit(f"zext i32 {by} to i64")
     if found.has("l"):
         shifted = body.emit(f"lshr i64 {body.emit(f'shl i64 {both}, {by}')}, 32")
     else:
@@ -173,9 +177,7 @@ def count(body: Body, found: Found) -> None:
 def permute(body: Body, found: Found) -> None:
     """`prmt`: four of the eight bytes of b:a, each by 3 bits of the selector; its fourth bit takes the sign."""
     a, b, selector = found.values(body)
-    low, top = (body.emit(f"zext i32 {part} to i64") for part in (a, b))
-    both = body.emit(f"or i64 {body.emit(f'shl i64 {top}, 32')}, {low}")
-    result = "0"
+    both, result = _joined(body, a, b), "0"
     for position in range(4):
         nibble = body.emit(f"lshr i32 {selector}, {4 * position}")
         eight = body.emit(f"shl i32 {body.emit(f'and i32 {nibble}, 7')}, 3")
