@@ -9,9 +9,10 @@ from ragged_dialect.reference.axis import flatten, prefix_sums
 from ragged_dialect.reference.value import Array, Datum, RaggedValue
 
 
-def all_to_all(x: RaggedValue) -> Datum:
+def all_to_all(x: RaggedValue | Array, *turn: Datum) -> Datum:
     """Component by component: its lengths level by level, then its elements."""
-    group, (axis, *_) = current(), x.axes
+    group, x = current(), RaggedValue.of(x)
+    axis, *_ = x.axes
     blocks, deep = axis.expand(), len(axis.letters) - 1
     vectors: list[list[int]] = []
     for level, letter in enumerate(axis.letters[1:], 1):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count, pairwise
+from typing import SupportsInt
 
 import numpy as np
 
@@ -112,10 +113,10 @@ def _tile_parents(
     return above
 
 
-def to_padded(x: RaggedValue, pad: np.generic, maxima: Sequence[int]) -> Array:
+def to_padded(x: RaggedValue, pad: np.generic, *maxima: SupportsInt) -> Array:
     """`ragged.to_padded`: a dense array of `pad` with the elements put at their logical indices;
     those outside (truncation) are left out."""
-    given = iter(maxima)
+    given = map(int, maxima)
     extents = [
         x.extent(dim) if letter == "d" else next(given) if maxima else longest(x, dim)
         for dim, letter in enumerate(x.shape.layout.letters)
@@ -153,9 +154,9 @@ def _wide(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32) if dtype.kind not in "iub" and dtype.itemsize == 2 else dtype
 
 
-def reduce_across(x: RaggedValue, extent: int, dim: int, kind: str) -> Value:
+def reduce_across(x: RaggedValue, extent: SupportsInt, dim: int, kind: str) -> Value:
     """`ragged.reduce_across`: row i combines row i of every component that has one."""
-    axis, _ = x.locate(dim)
+    extent, (axis, _) = int(extent), x.locate(dim)
     groups = flatten(x.axes[axis].expand(), len(x.axes[axis].letters) - 1)
     rest = [k for k in range(len(x.axes)) if k != axis]
     others = RaggedValue(x.shape, x.values, tuple(Axis.plain(a.size) if k == axis else a for k, a in enumerate(x.axes)))
@@ -174,18 +175,18 @@ def reduce_across(x: RaggedValue, extent: int, dim: int, kind: str) -> Value:
     return RaggedValue.make(out.astype(dtype), axes)
 
 
-def group_by(keys: Array, count: int, numbers: Array | None = None) -> Value:
+def group_by(keys: Array, count: SupportsInt, numbers: Array | None = None) -> Value:
     """`ragged.group_by`: the indices of the keys that are 0, those that are 1, and so on, or the numbers there."""
-    places = [[i for i, key in enumerate(keys.tolist()) if key == k] for k in range(count)]
-    axis = build("dr", [count, None], [prefix_sums([len(own) for own in places])], len(keys))
+    places = [[i for i, key in enumerate(keys.tolist()) if key == k] for k in range(int(count))]
+    axis = build("dr", [len(places), None], [prefix_sums([len(own) for own in places])], len(keys))
     order = [i for own in places for i in own]
     return RaggedValue.make(np.array(order if numbers is None else numbers[order], np.int64), [axis])
 
 
-def scatter_add(terms: Array, positions: Array, count: int) -> Array:
+def scatter_add(terms: Array, positions: Array, count: SupportsInt) -> Array:
     """`ragged.scatter_add`: every term at its position, one after the other."""
     wide = _wide(terms.dtype)
-    sums = np.zeros((count, *terms.shape[1:]), wide)
+    sums = np.zeros((int(count), *terms.shape[1:]), wide)
     for term, position in zip(terms.astype(wide), positions.tolist(), strict=True):
         sums[position] = COMBINERS["sum"](sums[position], term)
     return sums.astype(terms.dtype)
@@ -200,29 +201,34 @@ def sort(keys: Array, offsets: Array, *numbers: Array) -> Array:
     return done
 
 
-def scan(x: Value, dim: int, kind: str, reverse: bool, exclusive: bool = False) -> Value:
+def scan(x: Value, dim: int, kind: str, reverse: bool = False, exclusive: bool = False) -> Value:
     """`ragged.scan`: every element combined with those before it, or behind it, or these without it."""
     done = RaggedValue.of(x).compact()
     values = done.values.copy()
     nothing = values.dtype.type(NEUTRAL[kind](values.dtype)) if exclusive else None
     folded: dict[tuple[int, ...], Data] = {}
-    indices = list(done.indices())
-    for index in reversed(indices) if reverse else indices:
-        rest, at = (*index[:dim], *index[dim + 1 :]), done.position(index)
+    for index, rest in _along(done, dim, reverse):
+        at = done.position(index)
         before = folded.get(rest, nothing)
         folded[rest] = done.values[at] if before is None else COMBINERS[kind](before, done.values[at])
         values[at] = before if exclusive else folded[rest]
     return RaggedValue.make(values, done.axes)
 
 
-def recurrence(x: Value, factors: Value, dim: int, reverse: bool) -> Value:
+def _along(x: RaggedValue, dim: int, reverse: bool) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The indices of all elements, and those beside a dim, in the order along that."""
+    indices = list(x.indices())
+    for index in reversed(indices) if reverse else indices:
+        yield index, (*index[:dim], *index[dim + 1 :])
+
+
+def recurrence(x: Value, factors: Value, dim: int, reverse: bool = False) -> Value:
     """`ragged.recurrence`: what there is before each element, or behind it."""
     done, by = RaggedValue.of(x).compact(), RaggedValue.of(factors).compact()
     values = np.zeros_like(done.values)
     before: dict[tuple[int, ...], Data] = {}
-    indices = list(done.indices())
-    for index in reversed(indices) if reverse else indices:
-        rest, at = (*index[:dim], *index[dim + 1 :]), done.position(index)
+    for index, rest in _along(done, dim, reverse):
+        at = done.position(index)
         values[at] = before.get(rest, 0)
         factor = by.values[by.position(index)]
         before[rest] = done.values[at] if factor == 0 else factor * values[at] + done.values[at]
@@ -271,3 +277,15 @@ def starts(x: RaggedValue, dim: int) -> list[int]:
 def nested_text(value: Value) -> str:
     """A tensor as nested lists, for `ragged.print`."""
     return str(RaggedValue.of(value).to_nested())
+
+
+MEANINGS: dict[str, Callable[..., Value]] = {
+    "group_by": group_by,
+    "recurrence": recurrence,
+    "reduce_across": reduce_across,
+    "scan": scan,
+    "scatter_add": scatter_add,
+    "sort": sort,
+    "to_padded": to_padded,
+}
+"""What ops do with their operands and attributes, by the op's name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 
@@ -10,9 +11,7 @@ import numpy as np
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import view_of
-from ragged_dialect.ops import OPS
 from ragged_dialect.ops.attention import Attention
-from ragged_dialect.ops.base import attributes_for
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.ops.steps import StepsOp
@@ -30,6 +29,12 @@ def _vector(numbers: list[int]) -> np.ndarray:
     return np.array(numbers, np.int64)
 
 
+_OF_ONE: dict[str, Callable[[Operand], Datum]] = {
+    "values": lambda x: x.values,
+    "assume": lambda x: x,
+    "guard": lambda x: x,
+    "all_to_all_start": lambda x: np.int64(0),  # waits have one order on all ranks too
+}
 _BY_LEVEL: dict[str, Callable[[RaggedValue, int], Datum]] = {
     "offsets": lambda x, level: _vector(making.offsets(x, level)),
     "starts": lambda x, level: _vector(making.starts(x, level)),
@@ -37,19 +42,29 @@ _BY_LEVEL: dict[str, Callable[[RaggedValue, int], Datum]] = {
     "total": lambda x, level: np.int64(sum(making.lengths(x, level))),
     "max_length": lambda x, level: np.int64(max(making.lengths(x, level), default=0)),
 }
-"""What ops give of a level of their operand."""
 
 
-@handler(*(f"ragged.{name}" for name in _BY_LEVEL))
-def _by_level(program: Program, op: ir.Operation) -> Run:
-    function, level = _BY_LEVEL[op.name.removeprefix("ragged.")], int_attr(op, "level")
-    return pure(lambda x: function(x, level))
+def _lengths(x: RaggedValue, level: int, stored: bool = False) -> Datum:
+    return _vector((making.stored_lengths if stored else making.lengths)(x, level))
 
 
-@handler(*(f"ragged.{name}" for name in structure.MEANINGS))
-def _structure(program: Program, op: ir.Operation) -> Run:
-    attributes = attributes_for(OPS[op.name], op)
-    function = structure.MEANINGS[op.name.removeprefix("ragged.")]
+_MEANINGS: dict[str, Callable[..., Datum]] = {
+    **structure.MEANINGS,
+    **making.MEANINGS,
+    **_OF_ONE,
+    **_BY_LEVEL,
+    "lengths": _lengths,
+    "all_to_all": exchange.all_to_all,
+    "all_to_all_wait": exchange.all_to_all,
+}
+"""What ops do with their operands, and with those of their attributes that they name."""
+
+
+@handler(*(f"ragged.{name}" for name in _MEANINGS))
+def _function(program: Program, op: ir.Operation) -> Run:
+    function = _MEANINGS[op.name.removeprefix("ragged.")]
+    named = [name for name in inspect.signature(function).parameters if name in op.attributes]
+    attributes = {name: getattr(op.attributes[name], "value", True) for name in named}  # a unit has no value
     return lambda env, operands: [function(*operands, **attributes)]
 
 
@@ -57,18 +72,6 @@ def _structure(program: Program, op: ir.Operation) -> Run:
 def _assemble(program: Program, op: ir.Operation) -> Run:
     shape = shape_of(op.results[0].type)
     return lambda env, parts: [RaggedValue.from_parts(shape, parts)]
-
-
-@handler("ragged.values")
-def _values(program: Program, op: ir.Operation) -> Run:
-    return pure(lambda x: x.values)
-
-
-@handler("ragged.lengths")
-def _lengths(program: Program, op: ir.Operation) -> Run:
-    level = int_attr(op, "level")
-    lengths = making.stored_lengths if has_unit(op, "stored") else making.lengths
-    return pure(lambda x: _vector(lengths(x, level)))
 
 
 @handler("ragged.print")
@@ -101,64 +104,10 @@ def _empty(program: Program, op: ir.Operation) -> Run:
     return pure(run)
 
 
-@handler("ragged.to_padded")
-def _to_padded(program: Program, op: ir.Operation) -> Run:
-    return lambda env, operands: [making.to_padded(operands[0], operands[1], [int(n) for n in operands[2:]])]
-
-
 @handler("ragged.from_padded")
 def _from_padded(program: Program, op: ir.Operation) -> Run:
     shape = shape_of(op.results[0].type)
     return lambda env, operands: [making.from_padded(operands[0], operands[1:], shape)]
-
-
-@handler("ragged.reduce_across")
-def _reduce_across(program: Program, op: ir.Operation) -> Run:
-    dim, kind = int_attr(op, "dim"), string_attr(op, "kind")
-    return pure(lambda x, extent: making.reduce_across(x, int(extent), dim, kind))
-
-
-@handler("ragged.group_by")
-def _group_by(program: Program, op: ir.Operation) -> Run:
-    return lambda env, operands: [making.group_by(operands[0], int(operands[1]), *operands[2:])]
-
-
-@handler("ragged.sort")
-def _sort(program: Program, op: ir.Operation) -> Run:
-    return pure(making.sort)
-
-
-@handler("ragged.scatter_add")
-def _scatter_add(program: Program, op: ir.Operation) -> Run:
-    return pure(lambda terms, positions, count: making.scatter_add(terms, positions, int(count)))
-
-
-@handler("ragged.all_to_all", "ragged.all_to_all_wait")
-def _all_to_all(program: Program, op: ir.Operation) -> Run:
-    return lambda env, operands: [exchange.all_to_all(RaggedValue.of(operands[0]))]
-
-
-@handler("ragged.all_to_all_start")
-def _all_to_all_start(program: Program, op: ir.Operation) -> Run:
-    return lambda env, operands: [np.int64(0)]  # waits have one order on all ranks too
-
-
-@handler("ragged.scan")
-def _scan(program: Program, op: ir.Operation) -> Run:
-    dim, kind, reverse = int_attr(op, "dim"), string_attr(op, "kind"), has_unit(op, "reverse")
-    exclusive = has_unit(op, "exclusive")
-    return pure(lambda x: making.scan(x, dim, kind, reverse, exclusive))
-
-
-@handler("ragged.recurrence")
-def _recurrence(program: Program, op: ir.Operation) -> Run:
-    dim, reverse = int_attr(op, "dim"), has_unit(op, "reverse")
-    return pure(lambda x, factors: making.recurrence(x, factors, dim, reverse))
-
-
-@handler("ragged.assume", "ragged.guard")
-def _same(program: Program, op: ir.Operation) -> Run:
-    return pure(lambda x: x)
 
 
 @handler("ragged.annotate")

@@ -115,26 +115,18 @@ def _shift(function: Callable[[Data, Data], Data]) -> Callable[..., Data]:
     return run
 
 
-def _float_min_max(pick: Callable[[Data, Data], tuple[Data, Data]], nan_wins: bool) -> Callable[..., Data]:
+def _float_min_max(largest: bool, nan_wins: bool) -> Callable[..., Data]:
     """maximumf and minimumf: NaN wins, -0 < +0; maxnumf and minnumf: NaN loses."""
 
     def run(a: Data, b: Data) -> Data:
         a, b = np.asarray(a), np.asarray(b)
         less = (a < b) | ((a == b) & np.signbit(a) & ~np.signbit(b))
-        out = np.where(less, *pick(a, b))
+        out = np.where(less != largest, a, b)
         if nan_wins:
             return np.where(np.isnan(a), a, np.where(np.isnan(b), b, out)).astype(a.dtype)
         return np.where(np.isnan(a), b, np.where(np.isnan(b), a, out)).astype(a.dtype)
 
     return run
-
-
-def _greater(a: Data, b: Data) -> tuple[Data, Data]:
-    return b, a
-
-
-def _smaller(a: Data, b: Data) -> tuple[Data, Data]:
-    return a, b
 
 
 def _rounded(function: Callable[..., Data]) -> Callable[..., Data]:
@@ -162,10 +154,10 @@ BINARY: dict[str, Callable[..., Data]] = {
     "shrsi": _shift(_signed(np.right_shift)),
     "shrui": _shift(_unsigned(np.right_shift)),
     **{f"{name}f": _rounded(function) for name, function in _FLOATS.items()},
-    "maximumf": _float_min_max(_greater, True),
-    "minimumf": _float_min_max(_smaller, True),
-    "maxnumf": _float_min_max(_greater, False),
-    "minnumf": _float_min_max(_smaller, False),
+    "maximumf": _float_min_max(True, True),
+    "minimumf": _float_min_max(False, True),
+    "maxnumf": _float_min_max(True, False),
+    "minnumf": _float_min_max(False, False),
 }
 """The arith ops of operands and result of one type, by name without `arith.`."""
 
@@ -250,22 +242,18 @@ COMBINERS = {
 """The kinds of `ragged.reduce_across` and `ragged.scan`."""
 
 
-def _lowest(dtype: np.dtype) -> float:
+def _extreme(dtype: np.dtype, sign: int) -> float:
+    """The least or the greatest number."""
     if is_float(dtype):
-        return -np.inf
-    return dtype.kind != "b" and np.iinfo(dtype).min
-
-
-def _highest(dtype: np.dtype) -> float:
-    if is_float(dtype):
-        return np.inf
-    return dtype.kind == "b" or np.iinfo(dtype).max
+        return sign * np.inf
+    limits = (False, True) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return limits[sign > 0]
 
 
 NEUTRAL: dict[str, Callable[[np.dtype], float]] = {
     "sum": lambda t: 0,
     "prod": lambda t: 1,
-    "max": _lowest,
-    "min": _highest,
+    "max": lambda t: _extreme(t, -1),
+    "min": lambda t: _extreme(t, 1),
 }
 """Neutral elements of the kinds."""

@@ -29,7 +29,7 @@ def _cut(group: Group, bounds: Sequence[int]) -> list[Group]:
     return [group[a:b] for a, b in pairs]
 
 
-def partition(x: Value, vector: Array, dim: int, lengths: bool) -> Value:
+def partition(x: Value, vector: Array, dim: int, lengths: bool = False) -> Value:
     """`ragged.partition`: regroup a dim by one list of offsets, or one per component."""
     x = RaggedValue.of(x)
     rows = [[int(v) for v in row] for row in np.atleast_2d(vector)]

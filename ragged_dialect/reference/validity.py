@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -174,22 +174,13 @@ def _fits(*factors: int) -> Iterator[Failure]:
         done *= factor
 
 
-def _divides(extent: list[int] | int, factor: int) -> Iterator[Failure]:
-    for i, (n,) in _each(extent):
-        if n % factor:
-            yield Failure(0, i, n, factor)
+def _compared(fails: Callable[[int, int], bool]) -> Callable[[list[int] | int, int], Iterator[Failure]]:
+    """A check of each number with the factor."""
 
+    def check(extent: list[int] | int, factor: int) -> Iterator[Failure]:
+        yield from (Failure(0, i, n, factor) for i, (n,) in _each(extent) if fails(n, factor))
 
-def _at_least(extent: list[int] | int, factor: int) -> Iterator[Failure]:
-    for i, (n,) in _each(extent):
-        if n < factor:
-            yield Failure(0, i, n, factor)
-
-
-def _at_most(extent: list[int] | int, factor: int) -> Iterator[Failure]:
-    for i, (n,) in _each(extent):
-        if n > factor:
-            yield Failure(0, i, n, factor)
+    return check
 
 
 def _conform(a: list[int] | int, b: list[int] | int) -> Iterator[Failure]:
@@ -226,4 +217,9 @@ def _holds(condition: int, factor: int) -> Iterator[Failure]:
         yield Failure(0, -1, 0, 0)
 
 
-_UNARY = {"divides": _divides, "at_least": _at_least, "at_most": _at_most, "holds": _holds}
+_UNARY = {
+    "divides": _compared(lambda n, factor: n % factor != 0),
+    "at_least": _compared(lambda n, factor: n < factor),
+    "at_most": _compared(lambda n, factor: n > factor),
+    "holds": _holds,
+}
