@@ -27,9 +27,7 @@ def select_parts(parts: Parts, dim: int, index: ir.Value) -> Parts:
         return _select_leading(parts, dim, index, shape)
     if at == len(letters) - 1:
         return _select_rows(parts, dim, index, shape)
-    if letters[at] == "d":
-        return _select_batch(parts, dim, index, shape)
-    return _select_outer(parts, dim, index, shape)
+    return _select_inner(parts, dim, index, shape)
 
 
 def _cut(parts: Parts, axis: int, low: Mixed, size: Mixed, keep: bool = True) -> ir.Value:
@@ -115,25 +113,27 @@ def _keep_extents(made: Parts, parts: Parts, shape: RaggedShape, moved: Callable
             made.extents[target] = parts.extent(old)
 
 
-def _window_below(parts: Parts, dim: int) -> tuple[int, ir.Value, ir.Value]:
-    """The next ragged level below `dim`: (its dim, starts, lengths)."""
+def _window_below(parts: Parts, dim: int) -> tuple[int, Mixed, dict[str, ir.Value]]:
+    """The next ragged level below `dim`: its dim, the components of it in each index of `dim`, and its windows."""
     axis, _ = parts.layout.locate(dim)
     level = next(d for d in parts.layout.dims(axis) if d > dim and parts.layout.letter(d) in RAGGED)
-    starts, lengths = walks.element_starts(parts, level), walks.element_lengths(parts, level)
-    return level, starts, lengths
+    windows = {"starts": walks.element_starts(parts, level), "lengths": walks.element_lengths(parts, level)}
+    return level, build.product(parts.extent(d) for d in range(dim + 1, level)), windows
 
 
-def _batch_below(parts: Parts, dim: int, level: int) -> Mixed:
-    return build.product(parts.extent(d) for d in range(dim + 1, level))
-
-
-def _select_batch(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
-    """An inner batch dim: of every group of components one stays, as windows."""
-    level, starts, lengths = _window_below(parts, dim)
-    inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
-    groups = outer_count(parts, dim)
-    source = _entries(inner, inner, lambda group: build.mul(group, extent), index)
-    return _windows(parts, dim, level, shape, build.mul(groups, inner), source, starts, lengths)
+def _select_inner(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
+    """An inner batch dim, or a ragged level above others: of every group of components one stays, as windows."""
+    level, inner, windows = _window_below(parts, dim)
+    if parts.layout.letter(dim) == "d":
+        extent, groups = parts.extent(dim), outer_count(parts, dim)
+        source = _entries(inner, inner, lambda group: build.mul(group, extent), index)
+    else:
+        own, groups = walks.element_starts(parts, dim), parts.parents(dim)
+        source = _entries(inner, inner, lambda group: shapes.load(own, group), index)
+    new = _taken(windows, level - 1, build.mul(groups, inner), source, _below_window(parts, dim))
+    made = with_shape(parts, shape, dropping(dim, level), new)
+    _keep_extents(made, parts, shape, dropping(dim))
+    return made
 
 
 def _entries(
@@ -150,49 +150,24 @@ def _entries(
     return source
 
 
+def _taken(
+    windows: dict[str, ir.Value], level: int, count: Mixed, source: Callable[[ir.Value], Mixed], guard: bool = False
+) -> dict[tuple[str, int], ir.Value]:
+    """The vectors of a level of as many of some windows; with `guard` 0 for one that is none of them."""
+
+    def entry(vector: ir.Value, at: Mixed) -> ir.Value:
+        if not guard:
+            return shapes.load(vector, at)
+        inside = build.below(at, shapes.dim(vector, 0))
+        return flow.choose(inside, lambda: [shapes.load(vector, at)], lambda: [build.value(0)], [build.index_type()])[0]
+
+    return {(kind, level): vectors.generate(count, lambda i, x=x: entry(x, source(i))) for kind, x in windows.items()}
+
+
 def _below_window(parts: Parts, dim: int) -> bool:
     """Whether components are stored here that no window reaches: those may lack the index."""
     axis, at = parts.layout.locate(dim)
     return "w" in parts.layout.axes[axis][:at]
-
-
-def _load_within(vector: ir.Value, at: Mixed, guard: bool) -> ir.Value:
-    """An entry of a vector; with `guard` 0 for an index outside it."""
-    if not guard:
-        return shapes.load(vector, at)
-    inside = build.below(at, shapes.dim(vector, 0))
-    return flow.choose(inside, lambda: [shapes.load(vector, at)], lambda: [build.value(0)], [build.index_type()])[0]
-
-
-def _windows(
-    parts: Parts,
-    dim: int,
-    level: int,
-    shape: RaggedShape,
-    count: Mixed,
-    source: Callable[[ir.Value], Mixed],
-    starts: ir.Value,
-    lengths: ir.Value,
-) -> Parts:
-    target = level - 1
-    guard = _below_window(parts, dim)
-    new = {
-        ("starts", target): vectors.generate(count, lambda i: _load_within(starts, source(i), guard)),
-        ("lengths", target): vectors.generate(count, lambda i: _load_within(lengths, source(i), guard)),
-    }
-    made = with_shape(parts, shape, dropping(dim, level), new)
-    _keep_extents(made, parts, shape, dropping(dim))
-    return made
-
-
-def _select_outer(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
-    """A ragged level above others: that component of every parent, as windows."""
-    level, starts, lengths = _window_below(parts, dim)
-    inner = _batch_below(parts, dim, level)
-    own = walks.element_starts(parts, dim)
-    count = build.mul(parts.parents(dim), inner)
-    source = _entries(inner, inner, lambda parent: shapes.load(own, parent), index)
-    return _windows(parts, dim, level, shape, count, source, starts, lengths)
 
 
 def _select_rows(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
@@ -295,15 +270,8 @@ def _slice_ragged(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value, shape: Rag
 
 def _slice_batch(parts: Parts, dim: int, lo: ir.Value, size: Mixed, shape: RaggedShape) -> Parts:
     """A range of an inner batch dim: fewer components per group, as windows."""
-    level, starts, lengths = _window_below(parts, dim)
-    inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
-    groups = outer_count(parts, dim)
-    per_group = build.mul(size, inner)
+    level, inner, windows = _window_below(parts, dim)
+    extent, groups, per_group = parts.extent(dim), outer_count(parts, dim), build.mul(size, inner)
     source = _entries(per_group, inner, lambda group: build.mul(group, extent), lo)
-    count = build.mul(groups, per_group)
-    new = {
-        ("starts", level): vectors.generate(count, lambda i: shapes.load(starts, source(i))),
-        ("lengths", level): vectors.generate(count, lambda i: shapes.load(lengths, source(i))),
-    }
-    made = with_shape(parts, shape, lambda old: None if old == level else old, new, {dim: size})
-    return made
+    new = _taken(windows, level, build.mul(groups, per_group), source)
+    return with_shape(parts, shape, lambda old: None if old == level else old, new, {dim: size})
