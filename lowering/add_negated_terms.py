@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import iterator_kinds
@@ -27,8 +26,6 @@ class AddNegatedTerms(RaggedPass):
     Derivatives subtract, and upstream makes a difference of what adds a negation. What comes after this pass knows a
     sum by its addition: vectors, pairs of threads, the precision of long sums.
     """
-
-    name: ClassVar[str] = "add-negated-terms"
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the reductions of a module."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
@@ -36,8 +35,6 @@ class CascadeRaggedSums(RaggedPass):
     sums that may be regrouped have `reassoc` (order-ragged-loops). Sums whose places are computed from
     indices stay as they are.
     """
-
-    name: ClassVar[str] = "cascade-ragged-sums"
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the sums of every function."""

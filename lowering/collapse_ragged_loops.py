@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.generic import index_loops, indexing_maps, input_count, iterator_kinds, renumber_loops, without_body
@@ -32,7 +31,6 @@ class CollapseRaggedLoops(RaggedPass):
     are in no `scf.forall`.
     """
 
-    name: ClassVar[str] = "collapse-ragged-loops"
     flat: bool = False
 
     def run(self, op: ir.Operation) -> None:

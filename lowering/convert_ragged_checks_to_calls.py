@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import func, ir
 from ragged_dialect.ir import build
@@ -33,8 +32,6 @@ class ConvertRaggedChecksToCalls(RaggedPass):
     and so do guards: from here on no pass may move loads over the calls. A `cf.assert` is a check as well.
     Precondition: `convert-ragged-to-scf`; what is still ragged is an error.
     """
-
-    name: ClassVar[str] = "convert-ragged-checks-to-calls"
 
     def run(self, op: ir.Operation) -> None:
         """Lower the asserts of every function of a module."""

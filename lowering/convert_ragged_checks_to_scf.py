@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, flow, shapes
@@ -43,8 +42,6 @@ class ConvertRaggedChecksToScf(RaggedPass):
     without checks that call none keep their signature. A `cf.assert` is a check as well; guards are
     dropped. Precondition: `convert-ragged-to-scf`; what is still ragged is an error.
     """
-
-    name: ClassVar[str] = "convert-ragged-checks-to-scf"
 
     def run(self, op: ir.Operation) -> None:
         """Lower the asserts of every function of a module."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
@@ -24,8 +23,6 @@ class ConvertRaggedCopiesToLinalg(RaggedPass):
     MLIR lowers strided copies to a call of its C runtime, which the package does not ship. Copies of buffers without a
     rank are left to it.
     """
-
-    name: ClassVar[str] = "convert-ragged-copies-to-linalg"
 
     def run(self, op: ir.Operation) -> None:
         """Convert every copy of a module."""

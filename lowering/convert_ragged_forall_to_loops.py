@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build
@@ -41,7 +40,6 @@ class ConvertRaggedForallToLoops(RaggedPass):
     and `tile` is the chunk. Foralls inside foralls run serially. Precondition: bufferized.
     """
 
-    name: ClassVar[str] = "convert-ragged-forall-to-loops"
     chunk: int = CHUNK
     results: int = 65536
 

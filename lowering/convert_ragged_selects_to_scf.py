@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
@@ -25,8 +24,6 @@ class ConvertRaggedSelectsToScf(RaggedPass):
     `convert-elementwise-to-linalg`, which follows, would make it a loop over the extent of %a; the
     two may differ in size.
     """
-
-    name: ClassVar[str] = "convert-ragged-selects-to-scf"
 
     def run(self, op: ir.Operation) -> None:
         """Convert every such select of a module."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
@@ -73,8 +72,7 @@ class ConvertRaggedToScf(RaggedPass):
     `convert-ragged-checks-to-scf`.
     """
 
-    name: ClassVar[str] = "convert-ragged-to-scf"
-    verified: ClassVar[bool] = True
+    verified = True
     recompute: bool = False
     tensor_cores: bool = False
     keys: int = 16384

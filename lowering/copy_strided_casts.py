@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build
@@ -26,8 +25,6 @@ class CopyStridedCasts(RaggedPass):
     One-shot-bufferize makes such casts at the boundaries of functions: it takes every layout for one that may have any
     strides as long as extents are not static. Runs right after it, before casts are folded.
     """
-
-    name: ClassVar[str] = "copy-strided-casts"
 
     def run(self, op: ir.Operation) -> None:
         """Replace the casts of a module."""

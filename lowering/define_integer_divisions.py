@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
@@ -35,8 +34,6 @@ class DefineIntegerDivisions(RaggedPass):
     `convert-elementwise-to-linalg` has run. Divisors that are constants, or that this pass has made, are left as they
     are.
     """
-
-    name: ClassVar[str] = "define-integer-divisions"
 
     def run(self, op: ir.Operation) -> None:
         """Define the scalar divisions of a module."""

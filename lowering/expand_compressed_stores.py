@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.ir import build
@@ -27,8 +26,6 @@ class ExpandCompressedStores(RaggedPass):
     To memory the instruction is microcode on AMD's processors: places of a mask's elements take seven times as long so
     (Zen 5).
     """
-
-    name: ClassVar[str] = "expand-compressed-stores"
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the stores of a module."""

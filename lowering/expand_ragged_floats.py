@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.host_cpu import host_has, is_x86
@@ -58,7 +57,6 @@ class ExpandRaggedFloats(RaggedPass):
     arith-expand{include-bf16=true}.
     """
 
-    name: ClassVar[str] = "expand-ragged-floats"
     half: str = "auto"
 
     def run(self, op: ir.Operation) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.match import constant_int, defining_op, enclosing
@@ -112,7 +111,6 @@ class ExpandRaggedMath(RaggedPass):
     `isa` chooses the vector variants: none, sse, avx2, avx512, avx512bf16 (as avx512), or auto for what the host has.
     """
 
-    name: ClassVar[str] = "expand-ragged-math"
     isa: str = "auto"
 
     def run(self, op: ir.Operation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
@@ -51,8 +50,7 @@ class ExpandRaggedScans(RaggedPass):
     Scans of other than the last ragged dim, and beside other nested axes, are left then, to `ragged-decompose-scans`.
     """
 
-    name: ClassVar[str] = "expand-ragged-scans"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
     tile: int = 0
 
     def run(self, op: ir.Operation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.build import Mixed
@@ -26,8 +25,6 @@ class ExpandUnitDims(RaggedPass):
     MLIR cannot tell which ones such a view drops: once an extent of it is known to be a constant, its canonicalizer
     makes invalid views of it without an end. Runs before the first canonicalization, and right after bufferization.
     """
-
-    name: ClassVar[str] = "expand-unit-dims"
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the views of a module."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import made_by
@@ -30,7 +29,6 @@ class FoldMatrixCopies(RaggedPass):
     that they follow one another. Precondition: runs right after it.
     """
 
-    name: ClassVar[str] = "fold-matrix-copies"
 
     def run(self, op: ir.Operation) -> None:
         """Drop the copies of a module."""

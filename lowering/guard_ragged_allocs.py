@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm
 from ragged_dialect.ir import build, flow
@@ -33,8 +32,6 @@ class GuardRaggedAllocs(RaggedPass):
     as well. Extents of 0 count as 1, as NumPy counts: it has no arrays of other shapes. Declares the hooks
     that `finalize-memref-to-llvm{use-generic-functions}` calls. Precondition: bufferized.
     """
-
-    name: ClassVar[str] = "guard-ragged-allocs"
 
     def run(self, op: ir.Operation) -> None:
         """Guard every allocation of a module."""

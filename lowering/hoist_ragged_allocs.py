@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
 from ragged_dialect.ir import build, flow
@@ -30,8 +29,6 @@ class HoistRaggedAllocs(RaggedPass):
     does not write, and is that of the first dim. Preconditions: bufferized, deallocated; parallel loops are outlined,
     so that threads do not share the buffer; a body writes what it reads.
     """
-
-    name: ClassVar[str] = "hoist-ragged-allocs"
 
     def run(self, op: ir.Operation) -> None:
         """Hoist in every loop of a module, inner ones first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import defined_functions
@@ -26,8 +25,6 @@ class HoistStackBuffers(RaggedPass):
     returns. Precondition: parallel loops are outlined, so that threads do not share the buffer; a
     body writes what it reads, so that iterations may.
     """
-
-    name: ClassVar[str] = "hoist-stack-buffers"
 
     def run(self, op: ir.Operation) -> None:
         """Hoist in every function of a module."""

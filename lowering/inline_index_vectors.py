@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
@@ -38,8 +37,6 @@ class InlineIndexVectors(RaggedPass):
     not be there, and what takes two loads at most, or one where flat ops over values read it, which compute it as often
     as there are features: no divisions there. Precondition: structure ops are lowered, tensors are not bufferized.
     """
-
-    name: ClassVar[str] = "inline-index-vectors"
 
     def run(self, op: ir.Operation) -> None:
         """Inline the vectors of a module, each with those that it is computed of."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic, indexing_maps, input_count, iterator_kinds, loop_index
@@ -30,8 +29,6 @@ class KeepReadOuts(RaggedPass):
     reads its out becomes a `linalg.generic`: of maps bufferization takes none for read.
     Preconditions: dense tensors; right before bufferization, as canonicalization might find that the body has no need.
     """
-
-    name: ClassVar[str] = "keep-read-outs"
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the ops of a module."""

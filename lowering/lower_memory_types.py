@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.clone import copy_attributes
@@ -30,8 +29,6 @@ class LowerMemoryTypes(RaggedPass):
     take some of its bits. LLVM takes vectors of bf16 apart where the processor has no such type. Runs after
     finalize-memref-to-llvm or convert-gpu-to-nvvm.
     """
-
-    name: ClassVar[str] = "lower-memory-types"
 
     def run(self, op: ir.Operation) -> None:
         """Replace the accesses anywhere in a module."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
@@ -29,8 +28,6 @@ class MergeIndexVectors(RaggedPass):
     block are merged of which none is computed of another. Precondition: after inline-index-vectors, which takes vectors
     of one result.
     """
-
-    name: ClassVar[str] = "merge-index-vectors"
 
     def run(self, op: ir.Operation) -> None:
         """Merge the vectors of a module, each into the next one that fits."""

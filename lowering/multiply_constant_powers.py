@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
@@ -28,8 +27,6 @@ class MultiplyConstantPowers(RaggedPass):
     A power is a call of a function, of some 10 ns. Exponents are -1, 0, 1 and 2 of floats, for which the number is the
     same, and 0 to 3 of integers (`math.ipowi`).
     """
-
-    name: ClassVar[str] = "multiply-constant-powers"
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the powers of a module."""

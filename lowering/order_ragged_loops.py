@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import index_loop, indexing_maps, input_count, iterator_kinds, renumber_loops
@@ -31,8 +30,6 @@ class OrderRaggedLoops(RaggedPass):
     lane. The order is fixed by the code and does not depend on threads. A body that combines in
     another way than one sum or product keeps its order of reduction loops. Precondition: bufferized.
     """
-
-    name: ClassVar[str] = "order-ragged-loops"
 
     def run(self, op: ir.Operation) -> None:
         """Order the loops of every linalg.generic of a module."""

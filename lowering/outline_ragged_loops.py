@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, func, ir, memref, scf
 from ragged_dialect.checks import HIGHEST
@@ -37,8 +37,6 @@ class OutlineRaggedLoops(RaggedPass):
     those of equal layers, are calls of one kernel.
     Precondition: bufferized, deallocation done.
     """
-
-    name: ClassVar[str] = "outline-ragged-loops"
 
     def run(self, op: ir.Operation) -> None:
         """Outline the loops of every function of a module."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build, flow
@@ -44,8 +43,6 @@ class PrefetchRaggedRows(RaggedPass):
     well, since rows seldom begin at a line. Rows of a line and more, of as many columns as are known. Preconditions:
     linalg ops are loops; before vectorize-ragged-loops.
     """
-
-    name: ClassVar[str] = "prefetch-ragged-rows"
 
     def run(self, op: ir.Operation) -> None:
         """Ask in every loop over rows of a module."""

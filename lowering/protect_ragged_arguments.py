@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import functions_of
@@ -23,8 +22,6 @@ class ProtectRaggedArguments(RaggedPass):
 
     An op whose `outs` is an argument then works on a copy. Precondition: no ragged types left.
     """
-
-    name: ClassVar[str] = "protect-ragged-arguments"
 
     def run(self, op: ir.Operation) -> None:
         """Mark the arguments of every public function of a module."""

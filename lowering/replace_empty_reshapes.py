@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
@@ -26,8 +25,6 @@ class ReplaceEmptyReshapes(RaggedPass):
     Bufferization takes the product of a group with a dynamic extent and a 0 for a static 0, which its own
     verifier refuses.
     """
-
-    name: ClassVar[str] = "replace-empty-reshapes"
 
     def run(self, op: ir.Operation) -> None:
         """Replace them in a module."""

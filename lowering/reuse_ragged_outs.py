@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds
@@ -32,8 +31,6 @@ class ReuseRaggedOuts(RaggedPass):
     one block, where nothing uses the result's buffer meanwhile and the op does not read what is there.
     Preconditions: bufferized; before deallocation.
     """
-
-    name: ClassVar[str] = "reuse-ragged-outs"
 
     def run(self, op: ir.Operation) -> None:
         """Replace the temporaries in loops of a module, those of later ops first: theirs are outs of earlier ones."""

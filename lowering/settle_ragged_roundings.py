@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.fast_math import flags_of, give_flags
@@ -38,7 +37,6 @@ class SettleRaggedRoundings(RaggedPass):
     After vectorize-ragged-loops.
     """
 
-    name: ClassVar[str] = "settle-ragged-roundings"
     isa: str = "auto"
 
     def run(self, op: ir.Operation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import enclosing, terminator
@@ -42,8 +41,6 @@ class ShortenRaggedLifetimes(RaggedPass):
     the peak of a program be the sum of its temporaries. Only for buffers with one deallocation, in their block, that
     neither loops nor branches carry. Preconditions: bufferized, deallocated, parallel loops are not outlined yet.
     """
-
-    name: ClassVar[str] = "shorten-ragged-lifetimes"
 
     def run(self, op: ir.Operation) -> None:
         """Move what allocates and frees in every function of a module."""

@@ -7,7 +7,6 @@ runs one does not change its result.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import enclosing, is_read
@@ -69,8 +68,6 @@ class ThreadRaggedKernels(RaggedPass):
 
     Precondition: LLVM dialect, kernels called with a range that starts at 0.
     """
-
-    name: ClassVar[str] = "thread-ragged-kernels"
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the calls of every kernel of a module."""

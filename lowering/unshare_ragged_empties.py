@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import defining_op
@@ -30,8 +29,6 @@ class UnshareRaggedEmpties(RaggedPass):
     the 0 that offsets begin with, it would copy everything, which nobody has written; and of a fill it would copy
     what can be filled again.
     """
-
-    name: ClassVar[str] = "unshare-ragged-empties"
 
     def run(self, op: ir.Operation) -> None:
         """Copy every destination of a module with several uses."""

@@ -8,6 +8,7 @@ driver, never to a pass.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -76,14 +77,20 @@ def at_its_op(function: Function, by: object, erases: bool = False) -> Function:
 class RaggedPass:
     """A pass: a frozen dataclass whose fields are its options.
 
-    Subclasses set `name` (kebab-case, also the file's stem with dashes) and define `run`. Instances
-    go straight into `PassManager.add`. `anchor` is the op the pass runs on. What a pass leaves that makes most of a
-    program anew is `verified` wherever it runs: invalid IR ends the process in a pass of MLIR's.
+    Subclasses define `run`. Their `name` is that of the class in kebab-case, also the file's stem with dashes; those of
+    plug-ins set it. Instances go straight into `PassManager.add`. `anchor` is the op the pass runs on. What a pass
+    leaves that makes most of a program anew is `verified` wherever it runs: invalid IR ends the process in a pass of
+    MLIR's.
     """
 
     name: ClassVar[str]
     verified: ClassVar[bool] = False
     anchor: ClassVar[str] = "builtin.module"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if is_own(cls):
+            cls.name = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
     def run(self, op: ir.Operation) -> None:
         """Transform `op` in place; raise PassFailure to fail."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, passmanager
@@ -65,8 +64,7 @@ class RaggedCanonicalize(RaggedPass):
     but for such a chain it may.
     """
 
-    name: ClassVar[str] = "ragged-canonicalize"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
 
     seed: int | None = None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import CHECK_KINDS, CHECKED
@@ -43,8 +42,7 @@ class RaggedCheckConform(RaggedPass):
     `ragged.checks_kept`.
     """
 
-    name: ClassVar[str] = "ragged-check-conform"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
     report: bool = False
 
     def run(self, op: ir.Operation) -> None:

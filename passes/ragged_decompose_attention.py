@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, math, tensor
@@ -58,8 +57,7 @@ class RaggedDecomposeAttention(RaggedPass):
     `keys-last`, whether the scores have keys in their last dim, as vectors want, or heads, as threads of a GPU do.
     """
 
-    name: ClassVar[str] = "ragged-decompose-attention"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
     head_dims: int = 0
     tensor_cores: bool = False
     keys_last: bool = True

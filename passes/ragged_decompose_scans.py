@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
@@ -41,8 +40,7 @@ class RaggedDecomposeScans(RaggedPass):
     threads of a GPU want; a CPU goes over a component once.
     """
 
-    name: ClassVar[str] = "ragged-decompose-scans"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
@@ -47,8 +46,7 @@ class RaggedDecomposeScatters(RaggedPass):
     computed: bool = False
     across: bool = False
 
-    name: ClassVar[str] = "ragged-decompose-scatters"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
@@ -42,8 +42,7 @@ class RaggedDecomposeSteps(RaggedPass):
     at the ends of the longest components, and others join it at theirs. Results that nobody reads are not made.
     """
 
-    name: ClassVar[str] = "ragged-decompose-steps"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
@@ -46,7 +45,6 @@ class RaggedDifferentiate(RaggedPass):
     between them, by default all of floats; `result`, the name of the new function. Precondition: no checks yet.
     """
 
-    name: ClassVar[str] = "ragged-differentiate"
     function: str = ""
     mode: str = "vjp"
     arguments: str = ""

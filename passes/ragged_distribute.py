@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
@@ -60,8 +59,7 @@ class RaggedDistribute(RaggedPass):
     Options: `ranks`, how many; `owned`, a number for each of them, with commas between; `rank`, whose program is made.
     """
 
-    name: ClassVar[str] = "ragged-distribute"
-    anchor: ClassVar[str] = "func.func"
+    anchor = "func.func"
 
     ranks: int = 1
     owned: str = ""

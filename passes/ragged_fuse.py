@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
@@ -82,8 +81,7 @@ class RaggedFuse(RaggedPass):
     it that others read too.
     """
 
-    name: ClassVar[str] = "ragged-fuse"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
     max_ops: int = 64
     siblings: bool = True
     rows: int = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
@@ -44,8 +43,6 @@ class RaggedInferLayouts(RaggedPass):
 
     Options: `seed` shuffles the order in which ops are visited; the result does not depend on it.
     """
-
-    name: ClassVar[str] = "ragged-infer-layouts"
 
     seed: int | None = None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
@@ -65,7 +64,6 @@ class RaggedInsertChecks(RaggedPass):
     inferred would get no checks, so a `ragged.annotate` is refused, as are functions with several blocks.
     """
 
-    name: ClassVar[str] = "ragged-insert-checks"
     arguments: bool = True
     names: bool = False
     dense: bool = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
@@ -37,8 +36,7 @@ class RaggedOverlap(RaggedPass):
     all ranks, and come before no check that was before them. An exchange whose result is needed at once stays as it is.
     """
 
-    name: ClassVar[str] = "ragged-overlap"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite in every block below `op`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
@@ -39,8 +39,7 @@ class RaggedRaiseAttention(RaggedPass):
     -inf its result is 0, as of no keys. Options: `head-dims`, what is replaced has static head dims of at most this.
     """
 
-    name: ClassVar[str] = "ragged-raise-attention"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
     head_dims: int = 0
 
     def run(self, op: ir.Operation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead, users_of
@@ -53,7 +52,6 @@ class RaggedRematerialize(RaggedPass):
     first. Preconditions: no checks yet, functions of one block.
     """
 
-    name: ClassVar[str] = "ragged-rematerialize"
     function: str = ""
     gradient: str = ""
 

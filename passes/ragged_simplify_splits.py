@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
@@ -39,8 +38,7 @@ class RaggedSimplifySplits(RaggedPass):
     Option: `expand` (default true) allows the two dims.
     """
 
-    name: ClassVar[str] = "ragged-simplify-splits"
-    anchor: ClassVar[str] = "any"
+    anchor = "any"
 
     expand: bool = True
 

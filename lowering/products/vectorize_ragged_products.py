@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build, flow
@@ -45,7 +44,6 @@ class VectorizeRaggedProducts(RaggedPass):
     Preconditions: bufferized, parallel loops are outlined; before hoist-stack-buffers.
     """
 
-    name: ClassVar[str] = "vectorize-ragged-products"
     isa: str = "auto"
 
     def run(self, op: ir.Operation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
@@ -63,7 +62,6 @@ class ShareLongComponents(RaggedPass):
     Precondition: bufferized.
     """
 
-    name: ClassVar[str] = "share-long-components"
     elements: int = 131072
     refuse: bool = False
 

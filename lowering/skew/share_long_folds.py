@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, flow, memory
@@ -33,7 +32,6 @@ class ShareLongFolds(RaggedPass):
     others go to sleep. Loops in loops, and those that write or have `few` iterations, stay. Precondition: bufferized.
     """
 
-    name: ClassVar[str] = "share-long-folds"
     entries: int = CHUNK
 
     def run(self, op: ir.Operation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
@@ -65,7 +64,6 @@ class VectorizeRaggedLoops(RaggedPass):
     Preconditions: linalg ops are loops; before convert-vector-to-llvm.
     """
 
-    name: ClassVar[str] = "vectorize-ragged-loops"
     isa: str = "auto"
     report: bool = False
 

@@ -6,7 +6,6 @@ import re
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, transform
 from ragged_dialect.asm.diagnostics import ParseError
@@ -52,7 +51,6 @@ class RaggedTransformInterpreter(RaggedPass):
     `entry-point` is the sequence that is run.
     """
 
-    name: ClassVar[str] = "ragged-transform-interpreter"
     library: str = ""
     entry_point: str = _MAIN
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from conftest import ROOT
+from ragged_dialect.passes import registry
 
 NOT_TESTS = {"Output", "Inputs"}
 LIT_FILES = sorted(p for p in (ROOT / "lit_tests").rglob("*.mlir") if not NOT_TESTS & set(p.parts))
@@ -17,21 +18,16 @@ DIRECTIVE = re.compile(r"CHECK(-NEXT|-SAME|-NOT|-DAG|-LABEL|-COUNT-\d+|-EMPTY)?:
 
 
 class PassClass(NamedTuple):
-    """A pass as its source says: file, class, `name`, docstring."""
+    """A pass as its source says: file, class, docstring."""
 
     path: Path
     class_name: str
-    name: str
     doc: str
 
-
-def _pass_name(node: ast.ClassDef) -> str | None:
-    for item in node.body:
-        if isinstance(item, ast.AnnAssign | ast.Assign):
-            target = item.target if isinstance(item, ast.AnnAssign) else item.targets[0]
-            if ast.unparse(target) == "name" and isinstance(item.value, ast.Constant):
-                return str(item.value.value)
-    return None
+    @property
+    def name(self) -> str:
+        """That of the file in kebab-case."""
+        return self.path.stem.replace("_", "-")
 
 
 def pass_classes() -> list[PassClass]:
@@ -41,7 +37,7 @@ def pass_classes() -> list[PassClass]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.parse(path.read_text()).body:
                 if isinstance(node, ast.ClassDef) and any("RaggedPass" in ast.unparse(b) for b in node.bases):
-                    found.append(PassClass(path, node.name, _pass_name(node) or "", ast.get_docstring(node) or ""))
+                    found.append(PassClass(path, node.name, ast.get_docstring(node) or ""))
     return found
 
 
@@ -50,14 +46,14 @@ PASSES = pass_classes()
 
 @pytest.mark.parametrize("made", PASSES, ids=lambda made: made.class_name)
 class TestPassNames:
-    """One pass per file; the names of its file, class and lit files follow from its own."""
+    """One pass per file; the names of its class and lit files, and that of the pass, follow from it."""
 
     def test_kebab_case(self, made: PassClass) -> None:
         pattern = r"ragged(-[a-z0-9]+)+" if made.path.parent == ROOT / "passes" else r"[a-z]+(-[a-z0-9]+)+"
         assert re.fullmatch(pattern, made.name), made.name
 
-    def test_file_stem(self, made: PassClass) -> None:
-        assert made.path.stem == made.name.replace("-", "_")
+    def test_is_registered(self, made: PassClass) -> None:
+        assert registry.lookup(made.name).name == made.name
 
     def test_class_name(self, made: PassClass) -> None:
         assert made.class_name == "".join(word.capitalize() for word in made.name.split("-"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
@@ -23,8 +22,6 @@ class CheckNvvmKernels(RaggedPass):
 
     Translation to LLVM IR crashes on such ops.
     """
-
-    name: ClassVar[str] = "check-nvvm-kernels"
 
     def run(self, op: ir.Operation) -> None:
         """Check every gpu.module of a module."""

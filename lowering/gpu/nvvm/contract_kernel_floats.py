@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of, give_flags
@@ -26,8 +25,6 @@ class ContractKernelFloats(RaggedPass):
     The flag lets a product and a sum be rounded once instead of twice, and nothing else. CUDA C++
     compilers do the same by default; without it ptxas may not fuse. Other flags stay.
     """
-
-    name: ClassVar[str] = "contract-kernel-floats"
 
     def run(self, op: ir.Operation) -> None:
         """Set the flag in every gpu.module of a module."""

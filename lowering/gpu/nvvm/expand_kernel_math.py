@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, func, ir, math
 from ragged_dialect.ir.match import around, bit_width
@@ -39,8 +38,6 @@ class ExpandKernelMath(RaggedPass):
     isnormal other ops; ipowi and fpowi calls of a function that squares repeatedly (fpowi in f64; f64
     to an exponent of at most 32 bits is a powf). Precondition: scalars.
     """
-
-    name: ClassVar[str] = "expand-kernel-math"
 
     def run(self, op: ir.Operation) -> None:
         """Expand in every gpu.module of a module."""

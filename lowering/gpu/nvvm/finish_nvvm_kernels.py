@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import made_by
@@ -38,8 +37,6 @@ class FinishNvvmKernels(RaggedPass):
     asks whether its amount is below the width would become one instruction of PTX that takes the last 32 bits of the
     amount, of i64 or truncated: that is wrong for 2**32. With a masked amount it stays a shift and a select.
     """
-
-    name: ClassVar[str] = "finish-nvvm-kernels"
 
     def run(self, op: ir.Operation) -> None:
         """Finish every gpu.module of a module."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import made_by
@@ -27,8 +26,6 @@ class LowerKernelSigmoids(RaggedPass):
     exponential is not; correct rounding takes four times the code. Other divisions stay as they are.
     Runs after convert-gpu-to-nvvm.
     """
-
-    name: ClassVar[str] = "lower-kernel-sigmoids"
 
     def run(self, op: ir.Operation) -> None:
         """Set the flag in every gpu.module of a module."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import replace
@@ -41,8 +40,6 @@ class LowerLibdeviceCalls(RaggedPass):
     libdevice's own is not, unless it is told. Declarations that nothing calls are removed. Runs after
     convert-gpu-to-nvvm, which turns the intrinsics into the calls.
     """
-
-    name: ClassVar[str] = "lower-libdevice-calls"
 
     def run(self, op: ir.Operation) -> None:
         """Replace in every gpu.module of a module."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
@@ -39,7 +38,6 @@ class ConvertForallToGpu(RaggedPass):
     `ragged-map-parallel`.
     """
 
-    name: ClassVar[str] = "convert-forall-to-gpu"
     threads: int = DEVICE.threads
     unroll: int = DEVICE.unroll
 

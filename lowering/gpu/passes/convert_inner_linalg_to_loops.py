@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import flow
@@ -29,8 +28,6 @@ class ConvertInnerLinalgToLoops(RaggedPass):
     It fills, or copies, what an element has for itself. The loops around are spread over threads; these are not.
     Preconditions: bufferized, named ops are generic ones.
     """
-
-    name: ClassVar[str] = "convert-inner-linalg-to-loops"
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the inner ops of a module, the innermost first."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import is_read
@@ -34,7 +33,6 @@ class FissionRaggedForalls(RaggedPass):
     Precondition: `tile-flat-ops`.
     """
 
-    name: ClassVar[str] = "fission-ragged-foralls"
     schedule: str = BALANCED
 
     def run(self, op: ir.Operation) -> None:

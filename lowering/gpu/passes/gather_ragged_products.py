@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
@@ -36,8 +35,6 @@ class GatherRaggedProducts(RaggedPass):
     weights that all rows share, has too few blocks: it is made in parts, one an iteration, which are added after it.
     Precondition: a bufferized module, before `collapse-ragged-loops`.
     """
-
-    name: ClassVar[str] = "gather-ragged-products"
 
     def run(self, op: ir.Operation) -> None:
         """Gather the products of every function of a module."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.walk import find_ops
@@ -28,8 +27,6 @@ class MergeRaggedChecks(RaggedPass):
 
     A check runs there when none before it has failed, as kernels do. Precondition: `wrap-ragged-device-code`.
     """
-
-    name: ClassVar[str] = "merge-ragged-checks"
 
     def run(self, op: ir.Operation) -> None:
         """Merge the checks of every function of a module."""

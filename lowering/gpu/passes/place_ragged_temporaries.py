@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import input_count
@@ -37,8 +36,6 @@ class PlaceRaggedTemporaries(RaggedPass):
     iteration uses the same slice of it: iterations write disjoint slices of results; what they read may overlap. Other
     sizes are refused. Precondition: `privatize-ragged-scratch`.
     """
-
-    name: ClassVar[str] = "place-ragged-temporaries"
 
     def run(self, op: ir.Operation) -> None:
         """Place the temporaries of the foralls of every function of a module."""

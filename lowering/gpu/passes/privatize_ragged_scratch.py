@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.match import definer, defining_op
@@ -30,8 +29,6 @@ class PrivatizeRaggedScratch(RaggedPass):
     size that is turned into a result is written to the result at once: a softmax then needs no second buffer for its
     exponentials. Precondition: `ragged-map-parallel`; foralls that it has given the schedule `balanced` stay.
     """
-
-    name: ClassVar[str] = "privatize-ragged-scratch"
 
     def run(self, op: ir.Operation) -> None:
         """Replace the scratch of the foralls of every function of a module."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.attributes import AUTO, GENERAL, Mapping
@@ -31,7 +30,6 @@ class RaggedMapParallel(RaggedPass):
     Precondition: `tile-flat-ops`.
     """
 
-    name: ClassVar[str] = "ragged-map-parallel"
     schedule: str = AUTO
 
     def run(self, op: ir.Operation) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, flow
@@ -46,7 +45,6 @@ class SplitLongFolds(SplitLongLoops, RaggedPass):
     entries of a tile. Precondition: `wrap-ragged-device-code`.
     """
 
-    name: ClassVar[str] = "split-long-folds"
     long: int = LONG
     tile: int = TILE
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
@@ -37,7 +36,6 @@ class SplitLongReductions(RaggedPass):
     `wrap-ragged-device-code`.
     """
 
-    name: ClassVar[str] = "split-long-reductions"
     tile: int = DEVICE.tile
 
     def run(self, op: ir.Operation) -> None:

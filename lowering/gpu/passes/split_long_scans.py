@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow
@@ -34,7 +33,6 @@ class SplitLongScans(SplitLongLoops, RaggedPass):
     entries; `tile` is the number of entries of a tile. Precondition: `wrap-ragged-device-code`.
     """
 
-    name: ClassVar[str] = "split-long-scans"
     long: int = LONG
     tile: int = TILE
 

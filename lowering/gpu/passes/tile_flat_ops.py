@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
@@ -30,7 +29,6 @@ class TileFlatOps(RaggedPass):
     Precondition: `wrap-ragged-device-code`.
     """
 
-    name: ClassVar[str] = "tile-flat-ops"
     tile: int = DEVICE.tile
 
     def run(self, op: ir.Operation) -> None:

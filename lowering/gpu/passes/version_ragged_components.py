@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.device_model import DEVICE
@@ -62,7 +61,6 @@ class VersionRaggedComponents(RaggedPass):
     done before kernels that look for other work have started. Precondition: `tile-flat-ops`.
     """
 
-    name: ClassVar[str] = "version-ragged-components"
     long: int = 4 * DEVICE.launch_bytes
 
     def run(self, op: ir.Operation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import defined_functions, functions_of
@@ -38,8 +37,6 @@ class WrapRaggedDeviceCode(RaggedPass):
     into a status argument that the entry gets last. Preconditions: bufferized, one function with a body (others
     were inlined).
     """
-
-    name: ClassVar[str] = "wrap-ragged-device-code"
 
     def run(self, op: ir.Operation) -> None:
         """Wrap the device code of every function of a module."""
