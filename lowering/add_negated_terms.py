@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import iterator_kinds
 from ragged_dialect.ir import build
@@ -12,7 +10,6 @@ from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class AddNegatedTerms(RaggedPass):
     """Let a reduction that subtracts floats add their negatives, which is the same.
 

@@ -18,7 +18,6 @@ _CELLS = 4096
 """Sums of a thread that have pairs at a time, on its stack."""
 
 
-@dataclass(frozen=True)
 class CascadeRaggedSums(RaggedPass):
     """Cut the loops of sums into chunks, and add the sums of chunks in pairs of floats.
 

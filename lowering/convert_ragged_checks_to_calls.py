@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import func, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.functions import functions_of
@@ -16,7 +14,6 @@ REPORT = "ragged_report"
 """Private function that takes a status record and keeps it when its number is above 0 and no record was kept before."""
 
 
-@dataclass(frozen=True)
 class ConvertRaggedChecksToCalls(RaggedPass):
     """Lower asserts to calls of `@ragged_report`, for targets where a failure stops what follows by itself.
 

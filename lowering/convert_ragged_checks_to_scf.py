@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, flow, shapes
@@ -23,7 +22,6 @@ _SAFE = frozenset(
 """Ops that may run before a check holds."""
 
 
-@dataclass(frozen=True)
 class ConvertRaggedChecksToScf(RaggedPass):
     """Lower asserts: what follows a check runs only when it holds, functions return a status.
 

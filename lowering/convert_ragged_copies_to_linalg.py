@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class ConvertRaggedCopiesToLinalg(RaggedPass):
     """Turn `memref.copy` into `linalg.copy`; copies of a buffer onto itself are removed.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
 from ragged_dialect.ir.walk import find_ops, replace
@@ -11,7 +9,6 @@ from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.types import is_tensor
 
 
-@dataclass(frozen=True)
 class ConvertRaggedSelectsToScf(RaggedPass):
     """Turn `arith.select` of tensors by a scalar condition into `scf.if`.
 

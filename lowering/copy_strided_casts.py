@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops, replace
@@ -11,7 +9,6 @@ from ragged_dialect.lowering.buffers import extent, extent_key, region, size_key
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class CopyStridedCasts(RaggedPass):
     """Make a copy where a cast takes a buffer with gaps for one without.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import constant_int, defining_op, made_by
@@ -16,7 +14,6 @@ _POWER = "math.ipowi"
 _UNSIGNED = ("arith.divui", "arith.ceildivui", "arith.remui")
 
 
-@dataclass(frozen=True)
 class DefineIntegerDivisions(RaggedPass):
     """Let integers divided by 0 give 0, and the least integer divided by -1 itself, without a remainder.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops
@@ -11,7 +9,6 @@ from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type, number
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class ExpandCompressedStores(RaggedPass):
     """Put the lanes that a `vector.compressstore` writes side by side in a register, and store so many of it.
 

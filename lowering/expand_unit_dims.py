@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops, replace
@@ -11,7 +9,6 @@ from ragged_dialect.lowering.buffers import is_ambiguous, starts_and_sizes, subv
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class ExpandUnitDims(RaggedPass):
     """Rewrite every `memref.subview` that drops some of its dims of size 1 and keeps others.
 

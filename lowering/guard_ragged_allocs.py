@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm
@@ -16,7 +15,6 @@ _SLACK = 4096
 """Bytes that an allocation may ask for beside its elements, to align them."""
 
 
-@dataclass(frozen=True)
 class GuardRaggedAllocs(RaggedPass):
     """Ask before every allocation whether its size in bytes can be counted.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
@@ -12,7 +11,6 @@ from ragged_dialect.ir.walk import captures, find_ops, makers, ops_in
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class HoistRaggedAllocs(RaggedPass):
     """Take allocations out of loops that free them again.
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import defined_functions
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class HoistStackBuffers(RaggedPass):
     """Move `memref.alloca` of static size from loops to the start of their function.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, shapes
@@ -18,7 +16,6 @@ _LOADS = 2
 """Loads of an element that is computed again: two offsets make a length, and an index with the offset there a start."""
 
 
-@dataclass(frozen=True)
 class InlineIndexVectors(RaggedPass):
     """Compute the elements of an index vector where other index vectors, folds of them, loops through them and flat ops
     read them.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic, indexing_maps, input_count, iterator_kinds, loop_index
 from ragged_dialect.ir import build
@@ -14,7 +12,6 @@ from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class KeepReadOuts(RaggedPass):
     """Let bodies of linalg ops read the outs that count: a buffer of an out that no body reads is made anew, and has
     nothing in it.

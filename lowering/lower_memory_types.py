@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.match import element_of
@@ -14,7 +12,6 @@ _NOT_EQUAL = 1
 """Of `llvm.icmp`."""
 
 
-@dataclass(frozen=True)
 class LowerMemoryTypes(RaggedPass):
     """Load and store booleans of the LLVM dialect, and vectors of them, as bytes, and vectors of bf16 as integers.
 

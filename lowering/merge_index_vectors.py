@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
 from ragged_dialect.ir.clone import inlined
@@ -13,7 +11,6 @@ from ragged_dialect.lowering.inline_index_vectors import is_index_vector
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class MergeIndexVectors(RaggedPass):
     """Compute index vectors of one size together, each element of all in one iteration.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
@@ -14,7 +13,6 @@ from ragged_dialect.passes.base import RaggedPass
 Power = Callable[[ir.Value], ir.Value]
 
 
-@dataclass(frozen=True)
 class MultiplyConstantPowers(RaggedPass):
     """Compute powers of scalars whose exponent is a small constant by products.
 

@@ -16,7 +16,6 @@ _SUMS = frozenset({"arith.addf", "arith.mulf"})
 _SMALL = 1 / 64
 
 
-@dataclass(frozen=True)
 class OrderRaggedLoops(RaggedPass):
     """Put the loop that runs along memory innermost, and let sums be added in any order.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -20,7 +19,6 @@ from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap,
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class OutlineRaggedLoops(RaggedPass):
     """Move every loop marked `ragged.parallel` into a function over a range of its iterations.
 

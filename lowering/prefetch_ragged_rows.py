@@ -24,7 +24,6 @@ _LARGE = 1 << 19
 times as long with it where the table is in the first cache, and as long where it is in the second."""
 
 
-@dataclass(frozen=True)
 class PrefetchRaggedRows(RaggedPass):
     """Let loops over rows of a table, whose numbers are in memory, ask for those that come later.
 

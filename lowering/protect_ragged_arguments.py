@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.types import is_tensor
 
 
-@dataclass(frozen=True)
 class ProtectRaggedArguments(RaggedPass):
     """Tell bufferization that the arguments of public functions belong to the caller.
 

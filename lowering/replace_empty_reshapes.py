@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
@@ -11,7 +10,6 @@ from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class ReplaceEmptyReshapes(RaggedPass):
     """Replace collapses of tensors that have a static extent of 0.
 

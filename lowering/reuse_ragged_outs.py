@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds
 from ragged_dialect.ir import build
@@ -13,7 +11,6 @@ from ragged_dialect.lowering.buffers import is_buffer, is_own, region, root, sta
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class ReuseRaggedOuts(RaggedPass):
     """Let ops compute in the place of a result what the op that makes it reads, element by element.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import enclosing, terminator
 from ragged_dialect.ir.walk import find_ops
@@ -14,7 +12,6 @@ _ACCESSES = ("linalg.", "vector.", "func.call")
 _MEMORY = frozenset(f"memref.{name}" for name in ("atomic_rmw", "copy", "dim", "load", "prefetch", "store"))
 
 
-@dataclass(frozen=True)
 class ShortenRaggedLifetimes(RaggedPass):
     """Move allocations down to the first use of their buffers, and deallocations up to the last one, into branches.
 

@@ -6,8 +6,6 @@ runs one does not change its result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import enclosing, is_read
 from ragged_dialect.ir.walk import append, find_ops, free_symbol, locate
@@ -53,7 +51,6 @@ llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %
 _DEFINED = ("ragged_threads", "ragged_set_threads", "ragged_parallel_for")
 
 
-@dataclass(frozen=True)
 class ThreadRaggedKernels(RaggedPass):
     """Run kernels on several threads.
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class UnshareRaggedEmpties(RaggedPass):
     """Give every use of a `tensor.empty`, or of one with an element inserted, its own, and every op that adds to a
     fill one of its own.

@@ -75,7 +75,7 @@ def at_its_op(function: Function, by: object, erases: bool = False) -> Function:
 
 @dataclass(frozen=True)
 class RaggedPass:
-    """A pass: a frozen dataclass whose fields are its options.
+    """A pass: a frozen dataclass whose fields are its options; without any it needs no decorator.
 
     Subclasses define `run`. Their `name` is that of the class in kebab-case, also the file's stem with dashes; those of
     plug-ins set it. Instances go straight into `PassManager.add`. `anchor` is the op the pass runs on. What a pass

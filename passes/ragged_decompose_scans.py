@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.checks import CHECKED
@@ -22,7 +20,6 @@ from ragged_dialect.traits import has_unit
 from ragged_dialect.types import shape_of
 
 
-@dataclass(frozen=True)
 class RaggedDecomposeScans(RaggedPass):
     """Replace `ragged.scan` by passes over all elements, as many as the logarithm of the longest component (Hillis and
     Steele, Data Parallel Algorithms, 1986).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ragged_dialect import builders
@@ -24,7 +23,6 @@ from ragged_dialect.traits import has_unit
 from ragged_dialect.types import shape_of
 
 
-@dataclass(frozen=True)
 class RaggedDecomposeSteps(RaggedPass):
     """Replace `ragged.steps` by a loop over steps, each for all components that have one.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import definer
@@ -14,7 +12,6 @@ from ragged_dialect.passes.scheduling import schedule
 _SETTLED = ("arith.", "tensor.", "ragged.")
 
 
-@dataclass(frozen=True)
 class RaggedOverlap(RaggedPass):
     """Begins exchanges where their operands are known, and waits for them where their results are needed.
 

@@ -18,11 +18,13 @@ DIRECTIVE = re.compile(r"CHECK(-NEXT|-SAME|-NOT|-DAG|-LABEL|-COUNT-\d+|-EMPTY)?:
 
 
 class PassClass(NamedTuple):
-    """A pass as its source says: file, class, docstring."""
+    """A pass as its source says: file, class, docstring, whether it has options, and is a dataclass of its own."""
 
     path: Path
     class_name: str
     doc: str
+    has_options: bool
+    is_dataclass: bool
 
     @property
     def name(self) -> str:
@@ -37,7 +39,9 @@ def pass_classes() -> list[PassClass]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.parse(path.read_text()).body:
                 if isinstance(node, ast.ClassDef) and any("RaggedPass" in ast.unparse(b) for b in node.bases):
-                    found.append(PassClass(path, node.name, ast.get_docstring(node) or ""))
+                    has_options = any(isinstance(item, ast.AnnAssign) for item in node.body)
+                    doc, decorated = ast.get_docstring(node) or "", len(node.decorator_list) > 0
+                    found.append(PassClass(path, node.name, doc, has_options, decorated))
     return found
 
 
@@ -57,6 +61,9 @@ class TestPassNames:
 
     def test_class_name(self, made: PassClass) -> None:
         assert made.class_name == "".join(word.capitalize() for word in made.name.split("-"))
+
+    def test_options_are_fields(self, made: PassClass) -> None:
+        assert made.is_dataclass == made.has_options
 
     def test_one_pass_per_file(self, made: PassClass) -> None:
         assert [p.class_name for p in PASSES if p.path == made.path] == [made.class_name]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -11,7 +9,6 @@ from ragged_dialect.passes.base import PassFailure, RaggedPass
 _CAST = "builtin.unrealized_conversion_cast"
 
 
-@dataclass(frozen=True)
 class CheckNvvmKernels(RaggedPass):
     """Fail at an op of a `gpu.module` that is in neither the llvm nor the nvvm dialect.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
@@ -12,7 +10,6 @@ from ragged_dialect.passes.base import RaggedPass
 _OPS = frozenset({"llvm.fadd", "llvm.fsub", "llvm.fmul"})
 
 
-@dataclass(frozen=True)
 class ContractKernelFloats(RaggedPass):
     """Give float additions, subtractions and multiplications in `gpu.module`s the `contract` flag.
 

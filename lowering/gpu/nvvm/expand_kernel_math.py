@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, func, ir, math
 from ragged_dialect.ir.match import around, bit_width
@@ -21,7 +20,6 @@ _INTEGER = {
 }
 
 
-@dataclass(frozen=True)
 class ExpandKernelMath(RaggedPass):
     """Rewrite math ops inside `gpu.module`s for which there is neither an NVVM op nor a libdevice function.
 

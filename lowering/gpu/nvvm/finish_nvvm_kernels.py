@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops, gpu_modules
@@ -17,7 +15,6 @@ _SHIFTS = frozenset({"llvm.shl", "llvm.lshr"})
 _ORDERINGS = {"llvm.atomicrmw": ("ordering",), "llvm.cmpxchg": ("success_ordering", "failure_ordering")}
 
 
-@dataclass(frozen=True)
 class FinishNvvmKernels(RaggedPass):
     """Set target, loop annotations, the strength of atomics and amounts of shifts in `gpu.module`s of the LLVM dialect.
 

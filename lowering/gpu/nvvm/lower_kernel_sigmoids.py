@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class LowerKernelSigmoids(RaggedPass):
     """Let `1 / (1 + exp(x))` in f32, in `gpu.module`s, use the reciprocal instruction.
 

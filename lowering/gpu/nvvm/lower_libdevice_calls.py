@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import replace
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
@@ -26,7 +24,6 @@ _INTRINSICS = {
 _NAMES = {f"{PREFIX}{name}{suffix}": f"llvm.intr.{op}" for name, op in _INTRINSICS.items() for suffix in ("", "f")}
 
 
-@dataclass(frozen=True)
 class LowerLibdeviceCalls(RaggedPass):
     """Replace calls of libdevice functions in `gpu.module`s by intrinsics that PTX has instructions for.
 

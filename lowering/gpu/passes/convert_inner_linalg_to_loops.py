@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import flow
@@ -15,7 +14,6 @@ from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class ConvertInnerLinalgToLoops(RaggedPass):
     """Turn a `linalg.generic` on buffers in the body of another one into loops of scalars.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import filled
@@ -19,7 +17,6 @@ from ragged_dialect.lowering.partial_reductions import allocated, combine, part
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class GatherRaggedProducts(RaggedPass):
     """Put a product of matrices of f16, bf16 or f32, the fill before it and the elementwise ops after it into a forall.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
@@ -14,7 +12,6 @@ from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class MergeRaggedChecks(RaggedPass):
     """Make one forall of checks with nothing on the device between them: a launch takes longer than most checks.
 

@@ -20,7 +20,6 @@ from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.structure_classes import defined_before
 
 
-@dataclass(frozen=True)
 class PlaceRaggedTemporaries(RaggedPass):
     """Move the allocations of foralls for which shared memory has no room to the host.
 

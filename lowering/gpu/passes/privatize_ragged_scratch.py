@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.match import definer, defining_op
 from ragged_dialect.ir.walk import replace
@@ -14,7 +12,6 @@ from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class PrivatizeRaggedScratch(RaggedPass):
     """Give every iteration of a forall scratch of its own, or none.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import defined_functions, functions_of
 from ragged_dialect.ir.walk import find_ops, ops_in
@@ -16,7 +14,6 @@ from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.verify import values_of
 
 
-@dataclass(frozen=True)
 class WrapRaggedDeviceCode(RaggedPass):
     """Separate a bufferized program into host code and device code.
 
