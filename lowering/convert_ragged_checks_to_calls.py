@@ -5,6 +5,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import func, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.functions import functions_of
+from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.lowering.asserts import Statement, description, record_of, settle, statement
 from ragged_dialect.lowering.validity import require_dense
 from ragged_dialect.passes.base import RaggedPass
@@ -54,9 +55,8 @@ def _lower_block(block: ir.Block, checks: list[ir.ArrayAttr], held: frozenset[St
                     _report(op, checks)
             op.erase()
             continue
-        for region in op.regions:
-            for inner in region.blocks:
-                _lower_block(inner, checks, held)
+        for inner in blocks_of(op):
+            _lower_block(inner, checks, held)
 
 
 def _report(op: ir.Operation, checks: list[ir.ArrayAttr]) -> None:

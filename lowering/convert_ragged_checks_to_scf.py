@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, flow, shapes
 from ragged_dialect.ir.functions import functions_of
-from ragged_dialect.ir.match import is_number, terminator
+from ragged_dialect.ir.match import blocks_of, is_number, terminator
 from ragged_dialect.ir.walk import append
 from ragged_dialect.lowering.asserts import Statement, description, record_of, require_around, settle, statement
 from ragged_dialect.lowering.validity import require_dense
@@ -83,12 +83,7 @@ def _has_checks(op: ir.Operation, checked: set[str]) -> bool:
         return True
     if op.name == "func.call":
         return op.attributes["callee"].value in checked
-    return any(
-        _has_checks(inner.operation, checked)
-        for region in op.regions
-        for block in region.blocks
-        for inner in block.operations
-    )
+    return any(_has_checks(inner.operation, checked) for block in blocks_of(op) for inner in block.operations)
 
 
 def _lower_function(state: _State, function: ir.Operation) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.functions import functions_of
+from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ir.walk import append
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
@@ -68,9 +69,8 @@ class ConvertRaggedForallToLoops(RaggedPass):
                     body = _convert_forall(op, parallel)
                 self._convert(body, False, 0)
             elif PARALLEL not in op.attributes:
-                for region in op.regions:
-                    for inner in region.blocks:
-                        self._convert(inner, parallel, 0 if op.name in _LOOPS else results)
+                for inner in blocks_of(op):
+                    self._convert(inner, parallel, 0 if op.name in _LOOPS else results)
 
 
 def _convert_forall(op: ir.Operation, parallel: bool) -> ir.Block:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.functions import functions_of
+from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ir.walk import find_ops, ops_in, touches_memory
 from ragged_dialect.iteration import BACKWARDS, is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.buffers import writes_around
@@ -218,6 +219,5 @@ def _control(ctx: Lowering, op: ir.Operation, process: control.Process, ragged: 
             ctx.close()
         return
     ctx.close()
-    for region in op.regions:
-        for block in region.blocks:
-            process(block)
+    for block in blocks_of(op):
+        process(block)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.host_cpu import host_has, is_x86
 from ragged_dialect.ir.functions import functions_of
-from ragged_dialect.ir.match import element_of
+from ragged_dialect.ir.match import blocks_of, element_of
 from ragged_dialect.ir.walk import ops_in, replace
 from ragged_dialect.lowering.math.emitter import Bits, Emitter, Number, with_element
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -101,8 +101,7 @@ def _lack(op: ir.Operation) -> str | None:
 
 def _values(op: ir.Operation) -> list[ir.Value]:
     """What an op defines; a mere argument is rounded on its way too."""
-    blocks = [block for region in op.regions for block in region.blocks]
-    return [*op.results, *(argument for block in blocks for argument in block.arguments)]
+    return [*op.results, *(argument for block in blocks_of(op) for argument in block.arguments)]
 
 
 def _rewrite(op: ir.Operation, soft: bool) -> None:

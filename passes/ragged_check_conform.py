@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import CHECK_KINDS, CHECKED
+from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.structure_facts import Facts
@@ -48,9 +49,8 @@ class RaggedCheckConform(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Drop checks everywhere below `op`."""
         prover = _Prover()
-        for region in op.regions:
-            for block in region.blocks:
-                prover.visit(block)
+        for block in blocks_of(op):
+            prover.visit(block)
         for check in prover.proven:
             check.erase()
         if self.report:
@@ -84,9 +84,8 @@ class _Prover:
             if op.name in _DECIDE:
                 self._count(op, _DECIDE[op.name](self, op))
             elif not op.name.startswith("linalg."):
-                for region in op.regions:
-                    for inner in region.blocks:
-                        self.visit(inner)
+                for inner in blocks_of(op):
+                    self.visit(inner)
         self._seen.pop()
         self.facts.pop()
 

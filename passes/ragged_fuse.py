@@ -9,7 +9,7 @@ from math import prod
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.match import bit_width, defining_op, element_of, enclosing, is_number, loop_of, made_by
+from ragged_dialect.ir.match import bit_width, blocks_of, defining_op, element_of, enclosing, is_number, loop_of, made_by
 from ragged_dialect.ir.walk import erase_unused
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -92,12 +92,11 @@ class RaggedFuse(RaggedPass):
             raise PassFailure(op, f"expected max-ops of at least 1, got {self.max_ops}")
         if self.rows < 0:
             raise PassFailure(op, f"expected rows of at least 0, got {self.rows}")
-        for region in op.regions:
-            for block in region.blocks:
-                _Block(block, self.max_ops, self.rows).run(self.siblings)
-                for inner in list(block.operations):
-                    if not inner.operation.name.startswith("linalg."):
-                        self.run(inner.operation)
+        for block in blocks_of(op):
+            _Block(block, self.max_ops, self.rows).run(self.siblings)
+            for inner in list(block.operations):
+                if not inner.operation.name.startswith("linalg."):
+                    self.run(inner.operation)
 
 
 class _Block:

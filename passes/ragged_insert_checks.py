@@ -11,7 +11,7 @@ from ragged_dialect.checking.structures import check_argument, check_argument_fa
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.functions import defined_functions
-from ragged_dialect.ir.match import constant_int
+from ragged_dialect.ir.match import blocks_of, constant_int
 from ragged_dialect.iteration import is_compute
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.attention import Attention
@@ -131,10 +131,9 @@ class RaggedInsertChecks(RaggedPass):
                 _hold_back(op)
             if op.name.startswith("linalg.") or op.name in _SCORED:
                 continue
-            for region in op.regions:
-                for inner in region.blocks:
-                    with emit.scope():
-                        self._visit(emit, inner, moves or op.name != "scf.if")
+            for inner in blocks_of(op):
+                with emit.scope():
+                    self._visit(emit, inner, moves or op.name != "scf.if")
 
 
 def _hold_back(op: ir.Operation) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.erasing import no_value
 from ragged_dialect.ir import shapes
-from ragged_dialect.ir.match import is_read
+from ragged_dialect.ir.match import blocks_of, is_read
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.matching import shapes_kept
@@ -139,10 +139,9 @@ def _shuffled(patterns: Patterns, work: list[ir.Operation], seed: int) -> Patter
 def walk(root: ir.Operation, bodies: bool = True) -> Iterator[ir.Operation]:
     """The ops nested in `root`, in program order, each before those of its regions; without
     `bodies` not the scalar ops in linalg ops, none of which is ragged."""
-    for region in root.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                operation = op.operation
-                yield operation
-                if len(operation.regions) and (bodies or not operation.name.startswith("linalg.")):
-                    yield from walk(operation, bodies)
+    for block in blocks_of(root):
+        for op in block.operations:
+            operation = op.operation
+            yield operation
+            if len(operation.regions) and (bodies or not operation.name.startswith("linalg.")):
+                yield from walk(operation, bodies)

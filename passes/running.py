@@ -14,6 +14,7 @@ from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.locations import collect, file_position
 from ragged_dialect.erasing import kept
 from ragged_dialect.errors import PassError, told_at
+from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.passes.base import FaultAt, RaggedPass
 from ragged_dialect.verify import verify_ragged
 
@@ -55,11 +56,10 @@ def _below(op: ir.Operation, anchors: Sequence[str]) -> Iterator[ir.Operation]:
     if not anchors:
         yield op
         return
-    for region in op.regions:
-        for block in region.blocks:
-            for child in list(block.operations):
-                if anchors[0] in (child.operation.name, ANY):
-                    yield from _below(child.operation, anchors[1:])
+    for block in blocks_of(op):
+        for child in list(block.operations):
+            if anchors[0] in (child.operation.name, ANY):
+                yield from _below(child.operation, anchors[1:])
 
 
 class Watcher:

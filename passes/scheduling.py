@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ops import MOVABLE
 from ragged_dialect.passes.rewriting import walk
 
@@ -23,13 +24,12 @@ _COMPUTES = ("arith.", "linalg.", "math.", "tensor.")
 
 def schedule(root: ir.Operation) -> None:
     """Order the movable ops of every block nested in `root`, but for bodies of linalg ops."""
-    for region in root.regions:
-        for block in region.blocks:
-            ops = [op.operation for op in block.operations]
-            _schedule_block(block, ops)
-            for op in ops:
-                if len(op.regions) and not op.name.startswith("linalg."):
-                    schedule(op)
+    for block in blocks_of(root):
+        ops = [op.operation for op in block.operations]
+        _schedule_block(block, ops)
+        for op in ops:
+            if len(op.regions) and not op.name.startswith("linalg."):
+                schedule(op)
 
 
 def _schedule_block(block: ir.Block, ops: list[ir.Operation]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import in_block
+from ragged_dialect.ir.match import blocks_of, in_block
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS, whole_value
 from ragged_dialect.ops import VIEWS
 from ragged_dialect.passes.loop_layouts import operand_loops
@@ -51,9 +51,8 @@ class StructureClasses:
         return self._members[self._find(dim)]
 
     def _enter(self, op: ir.Operation) -> None:
-        for region in op.regions:
-            for block in region.blocks:
-                self._add(block.arguments)
+        for block in blocks_of(op):
+            self._add(block.arguments)
         self._add(op.results)
         if op.name in LINALG_OPS:
             self._connect_loops(op)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import flow
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import around, definer
+from ragged_dialect.ir.match import around, blocks_of, definer
 from ragged_dialect.ir.walk import captures, erase_unused, find_ops, values_in
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
@@ -92,7 +92,7 @@ def _likes(ctx: Cotangents, block: ir.Block, known: ValueMap) -> Iterator[tuple[
 
 def captured_by(ctx: Cotangents, op: View) -> list[ir.Value]:
     """Linear values that the regions of an op capture."""
-    blocks = [block for region in op.operation.regions for block in region.blocks]
+    blocks = list(blocks_of(op))
     inside = [inner.operation for block in blocks for inner in block.operations]
     arguments = [a for block in blocks for a in block.arguments]
     return [v for v in captures(inside, arguments) if ctx.is_linear(v)]

@@ -9,6 +9,7 @@ from typing import Any
 from ragged_dialect._mlir import Op, ir
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.source import MEMORY, Source
+from ragged_dialect.ir.match import blocks_of
 
 
 @contextmanager
@@ -81,10 +82,9 @@ def move_locations(op: Op, source: Source) -> None:
         if parent is not None and parent.operation.name.startswith("linalg."):  # what the short form implies
             location = parent.operation.location
         inner.location = _moved(location, source)
-        for region in inner.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    argument.set_location(_moved(argument.location, source))
+        for block in blocks_of(inner):
+            for argument in block.arguments:
+                argument.set_location(_moved(argument.location, source))
         return ir.WalkResult.ADVANCE
 
     op.walk(move)  # a loop over blocks would import the Python module of every dialect it meets

@@ -17,7 +17,7 @@ from ragged_dialect.asm.source import MEMORY, Source
 from ragged_dialect.dialect import load_extensions, load_named
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.clone import bytecode
-from ragged_dialect.ir.match import attribute_names
+from ragged_dialect.ir.match import attribute_names, blocks_of
 from ragged_dialect.layout import Layout
 from ragged_dialect.verify import verify_ragged
 
@@ -61,7 +61,7 @@ def _refuse_unreadable(module: ir.Module, filename: str) -> None:
             raise ParseError(Diagnostic(f"'{op.name}' op {error}", filename)) from None
         if depth > DEEPEST:
             raise ParseError(Diagnostic(f"expected regions nested at most {DEEPEST} deep", filename))
-        rest += [(o.operation, depth + 1) for region in op.regions for block in region.blocks for o in block.operations]
+        rest += [(o.operation, depth + 1) for block in blocks_of(op) for o in block.operations]
 
 
 def load_module(text: str | bytes, context: ir.Context, filename: str = MEMORY) -> ir.Module:

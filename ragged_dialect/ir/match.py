@@ -68,6 +68,12 @@ def is_made_in(value: ir.Value, *loops: ir.Operation) -> bool:
     return any(block == loop.regions[0].blocks[0] for loop in loops)
 
 
+def blocks_of(op: Op) -> Iterator[ir.Block]:
+    """The blocks of all regions of an op, one after the other."""
+    for region in op.operation.regions:
+        yield from region.blocks
+
+
 def is_read(*values: ir.Value) -> bool:
     """Whether an op has one of some values as an operand."""
     return any(next(value.uses, None) is not None for value in values)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count
 
 from ragged_dialect._mlir import Op, ir
-from ragged_dialect.ir.match import is_read
+from ragged_dialect.ir.match import blocks_of, is_read
 
 
 def ops_in(root: Op, closed: Callable[[ir.Operation], bool] | None = None) -> list[ir.Operation]:
@@ -54,8 +54,8 @@ def touches_memory(root: Op) -> bool:
 def values_in(ops: Iterable[Op]) -> list[ir.Value]:
     """What is defined by some ops and inside them: results, and arguments of blocks."""
     inside = [op for root in ops for op in ops_in(root)]
-    blocks = [block for op in inside for region in op.regions for block in region.blocks]
-    return [*(r for op in inside for r in op.results), *(a for block in blocks for a in block.arguments)]
+    arguments = (a for op in inside for block in blocks_of(op) for a in block.arguments)
+    return [*(r for op in inside for r in op.results), *arguments]
 
 
 def captures(ops: Iterable[Op], arguments: Iterable[ir.Value] = ()) -> list[ir.Value]:
@@ -69,9 +69,8 @@ def captures(ops: Iterable[Op], arguments: Iterable[ir.Value] = ()) -> list[ir.V
                 if operand not in inside:
                     found.setdefault(operand)
             inside.update(op.results)
-            for region in op.regions:
-                for block in region.blocks:
-                    inside.update(block.arguments)
+            for block in blocks_of(op):
+                inside.update(block.arguments)
     return list(found)
 
 

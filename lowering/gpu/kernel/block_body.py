@@ -7,7 +7,7 @@ from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import inlined
-from ragged_dialect.ir.match import terminator
+from ragged_dialect.ir.match import blocks_of, terminator
 from ragged_dialect.ir.walk import find_ops, ops_in, replace
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, may_overlap, root
 from ragged_dialect.lowering.folds import Fold
@@ -87,15 +87,14 @@ class BlockBody:
             self.barriers.settle(written)
         before = list(self.barriers.pending)
         after = list(before)
-        for region in op.regions:
-            for block in region.blocks:
-                self.barriers.pending = list(before)
-                *body, last = [inner.operation for inner in block.operations]
-                self.rewrite(body)
-                if op.name != "scf.if":
-                    with ir.InsertionPoint(last), op.location:
-                        self.barriers.settle(written)
-                after += [access for access in self.barriers.pending if access not in after]
+        for block in blocks_of(op):
+            self.barriers.pending = list(before)
+            *body, last = [inner.operation for inner in block.operations]
+            self.rewrite(body)
+            if op.name != "scf.if":
+                with ir.InsertionPoint(last), op.location:
+                    self.barriers.settle(written)
+            after += [access for access in self.barriers.pending if access not in after]
         self.barriers.pending = after
 
     def _fold(self, op: ir.Operation, fold: Fold) -> None:
@@ -119,7 +118,7 @@ class BlockBody:
 
 def _require_known(op: ir.Operation) -> None:
     """PassFailure where it is not known whose memory a buffer is: of what else it is a view, or of several."""
-    carried = [x for region in op.regions for block in region.blocks for x in block.arguments]
+    carried = [x for block in blocks_of(op) for x in block.arguments]
     found = [x for x in (*op.results, *(carried if op.name.startswith("scf.") else ())) if is_buffer(x)]
     if found and op.name not in VIEWS:
         raise PassFailure(op, f"expected buffers in kernels to be of one memory, got one of '{op.name}'")

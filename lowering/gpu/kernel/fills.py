@@ -7,7 +7,7 @@ the removal of the fill and the kernel that starts from it.
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import filled_with
+from ragged_dialect.ir.match import blocks_of, filled_with
 from ragged_dialect.lowering.buffers import is_buffer, is_same, root, touches
 from ragged_dialect.lowering.gpu.kernel.combiner import combiners_of, is_split
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -20,9 +20,8 @@ def fold_fills(block: ir.Block) -> dict[tuple[ir.Operation, int], ir.Value]:
     inits: dict[tuple[ir.Operation, int], ir.Value] = {}
     for op in [op.operation for op in block.operations]:
         if op.name in _CONTROL:
-            for region in op.regions:
-                for inner in region.blocks:
-                    inits.update(fold_fills(inner))
+            for inner in blocks_of(op):
+                inits.update(fold_fills(inner))
     for fill, found, scalar in foldable_fills(block):
         inits[found] = scalar
         fill.erase()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, remap
-from ragged_dialect.ir.match import definer, in_block, terminator
+from ragged_dialect.ir.match import blocks_of, definer, in_block, terminator
 from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
@@ -125,9 +125,8 @@ class Regions:
             self._bring_in(block, [inner.operation for inner in block.operations])
             return
         self._read_back(op)
-        for region in op.regions:
-            for block in region.blocks:
-                self._wrap(block)
+        for block in blocks_of(op):
+            self._wrap(block)
 
     def _read_back(self, op: ir.Operation) -> None:
         """Load the device's scalars that a host op needs."""

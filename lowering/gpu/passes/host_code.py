@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir.functions import defined_functions
+from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ir.walk import outermost
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.passes.base import PassFailure
@@ -31,9 +32,8 @@ def blocks_to_tile(module: ir.Operation, tile: int) -> list[ir.Block]:
 def host_blocks(op: Op) -> list[ir.Block]:
     """The blocks of an op that the host runs, outer ones first."""
     found: list[ir.Block] = []
-    for region in op.operation.regions:
-        for block in region.blocks:
-            inside = [o.operation for o in block.operations]
-            control = [o for o in inside if o.name.startswith("scf.") and o.name != "scf.forall"]
-            found += [block, *(inner for o in control for inner in host_blocks(o))]
+    for block in blocks_of(op):
+        inside = [o.operation for o in block.operations]
+        control = [o for o in inside if o.name.startswith("scf.") and o.name != "scf.forall"]
+        found += [block, *(inner for o in control for inner in host_blocks(o))]
     return found

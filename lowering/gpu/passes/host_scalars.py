@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.match import blocks_of, defining_op
 
 _NEEDY = frozenset({"memref.alloc", "scf.forall"})
 _CONTROL = frozenset({"scf.for", "scf.if", "scf.while"})
@@ -32,7 +32,7 @@ def _needs(block: ir.Block) -> Iterator[ir.Value]:
         if op.name in _NEEDY:
             yield from op.operands
         elif op.name in _CONTROL:
-            inside = [x for region in op.regions for inner in region.blocks for x in _needs(inner)]
+            inside = [x for inner in blocks_of(op) for x in _needs(inner)]
             yield from (*op.operands, *inside) if inside else ()
 
 

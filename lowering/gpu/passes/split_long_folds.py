@@ -9,7 +9,7 @@ from functools import reduce
 from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import made_by
+from ragged_dialect.ir.match import blocks_of, made_by
 from ragged_dialect.ir.walk import captures, find_ops, is_outside, replace
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent, root
@@ -76,13 +76,12 @@ def _split(forall: ir.Operation, limits: SplitLongLoops) -> ir.Operation | None:
 
 def _loops(op: ir.Operation) -> Generator[tuple[ir.Operation, Fold]]:
     """The loops that fold one index and stand in no other loop, in their order."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in [o.operation for o in block.operations]:
-                if inner.name == "scf.if":
-                    yield from _loops(inner)
-                elif (fold := Fold.of(inner)) is not None and fold.kind != "scan":
-                    yield inner, fold
+    for block in blocks_of(op):
+        for inner in [o.operation for o in block.operations]:
+            if inner.name == "scf.if":
+                yield from _loops(inner)
+            elif (fold := Fold.of(inner)) is not None and fold.kind != "scan":
+                yield inner, fold
 
 
 def _tiles(

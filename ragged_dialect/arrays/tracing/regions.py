@@ -8,7 +8,7 @@ from typing import TypeVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.errors import TraceError
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import blocks_of, definer
 from ragged_dialect.ir.walk import made_with, ops_in
 
 Made = TypeVar("Made")
@@ -75,7 +75,7 @@ class Region:
         known = set(inside)
         made = [x for inner in inside[1:] for x in inner.results]  # also what was made of it later, behind it
         made += self._stand_ins
-        made += [x for region in op.regions for block in region.blocks for x in block.arguments]
+        made += [x for block in blocks_of(op) for x in block.arguments]
         if any(use.owner.operation not in known for x in made for use in x.uses):
             text = f"expected what is made of {self._what} in the function, got it outside of that"
             raise TraceError(f"{self._op}: {text}")

@@ -14,6 +14,7 @@ from ragged_dialect.asm.module import load_module
 from ragged_dialect.child import in_child
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.tools.driver import split_chunks
 
@@ -72,10 +73,9 @@ def _types(module: ir.Module) -> dict[Place, tuple[str, ...]]:
     for op in ops_in(module.operation):  # outer ones first: what a short form implies has the place of its op
         if len(op.results):
             _put(found, op.location, tuple(str(result.type) for result in op.results))
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    _put(found, argument.location, (str(argument.type),))
+        for block in blocks_of(op):
+            for argument in block.arguments:
+                _put(found, argument.location, (str(argument.type),))
     return found
 
 
