@@ -28,8 +28,7 @@ def split_before(x: Tensor, begins: Tensor) -> Tensor:
         raise ArgumentError(f"{x.trace.op}: expected a mask of booleans, got {begins.described}")
     x, begins = contiguous(x), contiguous(begins)
     dim = leading_level(x, begins)
-    axis = x.axes[0]
-    assert isinstance(axis, NestedAxis)
+    axis = x.nested_axis()
     first = OPERATIONS["equal"](OPERATIONS["local_index"](begins, axis=dim), 0)
     before, at = kept_rows(OPERATIONS["logical_or"](begins, first))
     count, place = shapes.dim(at, 0), axis.letters[:dim].count("r")

@@ -99,8 +99,7 @@ def _insert_one(x: Tensor, dim: int) -> Tensor:
 
 def _insert_level(x: Tensor, number: int, level: int) -> Tensor:
     """A dense level of extent 1 inside a nested axis: positions stay what they are."""
-    axis = x.axes[number]
-    assert isinstance(axis, NestedAxis)
+    axis = x.nested_axis(number)
     first = x.layout.dims(number)[0]
     extents = [
         x.extent(first + at) if letter == "d" else extent

@@ -53,8 +53,7 @@ class Grouped:
         """For every grouped element its index of a dim of the one axis that is in another order, int64, and
         the dims of that axis in the grouped tensor."""
         (move,) = self.moves
-        axis, first = self.source.axes[move.number], self.source.layout.dims(move.number)[0]
-        assert isinstance(axis, NestedAxis)
+        axis, first = self.source.nested_axis(move.number), self.source.layout.dims(move.number)[0]
         levels = _Levels(self.source, move.number, axis)
         last = len(axis.letters) - 1
         levels.prepare(last)

@@ -95,8 +95,7 @@ def take_dense(x: Tensor, dim: int, at: ir.Value) -> Tensor:
     """Indices `at` of a dense dim of a nested axis; the levels below become windows."""
     x = contiguous(x)
     number, level = x.place(dim)
-    axis, extent, count = x.axes[number], build.value(x.extent(dim)), shapes.dim(at, 0)
-    assert isinstance(axis, NestedAxis)
+    extent, count = build.value(x.extent(dim)), shapes.dim(at, 0)
     parents = build.product(size for _, size in _axes_above(x, number, level))
 
     def position(i: ir.Value) -> ir.Value:
@@ -109,8 +108,7 @@ def take_dense(x: Tensor, dim: int, at: ir.Value) -> Tensor:
 
 def _dense_head(x: Tensor, number: int, level: int, count: Mixed) -> NestedAxis:
     """The levels above one, and a dense one of extent `count`."""
-    axis, first = x.axes[number], x.layout.dims(number)[0]
-    assert isinstance(axis, NestedAxis)
+    axis, first = x.nested_axis(number), x.layout.dims(number)[0]
     above = [build.value(x.extent(first + k)) if c == "d" else None for k, c in enumerate(axis.letters[:level])]
     kept = axis.vectors[: axis.letters[:level].count("r")]
     return NestedAxis(f"{axis.letters[:level]}d", kept, [*above, count])
@@ -119,8 +117,7 @@ def _dense_head(x: Tensor, number: int, level: int, count: Mixed) -> NestedAxis:
 def _above_windows(x: Tensor, dim: int, at: ir.Value, head: NestedAxis) -> Tensor:
     check_untiled(x.trace.op, x.layout)
     number, level = x.place(dim)
-    axis = x.axes[number]
-    assert isinstance(axis, NestedAxis)
+    axis = x.nested_axis(number)
     lower = next(k for k in range(level + 1, len(axis.letters)) if axis.letters[k] in RAGGED)
     first = x.layout.dims(number)[0]
     if lower > level + 1:
@@ -191,8 +188,7 @@ def _matrices(x: Tensor, dim: int, rows: ir.Value, count: Mixed, extent: int | N
 
 def _axes_above(x: Tensor, number: int, level: int) -> list[tuple[Axis, Mixed]]:
     """The levels above one as axes of their own, with their storage extents."""
-    axis, first = x.axes[number], x.layout.dims(number)[0]
-    assert isinstance(axis, NestedAxis)
+    axis, first = x.nested_axis(number), x.layout.dims(number)[0]
     ragged = [k for k in range(level) if axis.letters[k] in RAGGED]
     found: list[tuple[Axis, Mixed]] = []
     if ragged:

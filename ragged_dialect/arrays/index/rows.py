@@ -51,8 +51,7 @@ def window(x: Tensor, dim: int, starts: ir.Value, lengths: ir.Value) -> Tensor:
 
 def explicit_extents(x: Tensor, number: int) -> list[Mixed | None]:
     """Extents of an axis, with values for all dense levels but the one that a vector's size gives."""
-    axis = x.axes[number]
-    assert isinstance(axis, NestedAxis)
+    axis = x.nested_axis(number)
     first = x.layout.dims(number)[0]
     gives = axis.letters[1] in RAGGED
     return [
@@ -159,8 +158,7 @@ def _suspected(index: Tensor, place: Callable[[list[ir.Value]], ir.Value], exten
         lambda given: [arith.maxui(given[-1], place(given))],
     )  # fmt: skip
     outside = arith.cmpi(arith.CmpIPredicate.uge, largest.scalar, build.to_i64(extent))
-    axis = index.axes[0]
-    assert isinstance(axis, NestedAxis)
+    axis = index.nested_axis()
     count = build.sub(shapes.dim(axis.vectors[0], 0), 1)
     offsets = vectors.section(
         axis.vectors[0], 0, build.add(build.value(arith.select(outside, count, build.value(0))), 1)
@@ -175,8 +173,7 @@ def clamped(bound: Mixed, extent: Mixed) -> Mixed:
 
 def take_components(x: Tensor, at: ir.Value) -> Tensor:
     """The components of the first dim at positions `at`, of a nested axis: windows, a view."""
-    axis = x.axes[0]
-    assert isinstance(axis, NestedAxis)
+    axis = x.nested_axis()
     level = next(k for k, c in enumerate(axis.letters) if c in RAGGED)
     count = shapes.dim(at, 0)
     starts, lengths = component_starts(x, level), component_lengths(x, level)
@@ -184,8 +181,7 @@ def take_components(x: Tensor, at: ir.Value) -> Tensor:
         at = inside_rows(at, build.value(build.product(x.extent(dim) for dim in range(1, level))))
     made = window(x, level, vectors.gather(starts, at), vectors.gather(lengths, at))
     if level > 1:
-        taken = made.axes[0]
-        assert isinstance(taken, NestedAxis)
+        taken = made.nested_axis()
         taken.extents[0] = build.value(count)
         made = with_axis(made, 0, taken)
     return made

@@ -16,7 +16,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import astype, resolve, where
 from ragged_dialect.arrays.tracing.agreement import batch_extent
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.axes import PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction
@@ -94,11 +94,9 @@ class _Steps:
         self._dense = given[0] if all(x.is_dense for x in given) else None
         self._elements = [self._element(x) for x in given]
         first = self._elements[0]
-        assert isinstance(first.axes[0], NestedAxis)
-        self._axis = first.axes[0]
+        self._axis = first.nested_axis()
         for x in self._elements[1:]:
-            assert isinstance(x.axes[0], NestedAxis)
-            trace.conform(self._axis, x.axes[0])
+            trace.conform(self._axis, x.nested_axis())
         states, self._state_tree = flatten(init, computed=True)
         self._states = [self._state(as_tensor(trace, x), first) for x in states]
         self._region = Region(trace, "rows")

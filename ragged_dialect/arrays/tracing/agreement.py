@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis
+from ragged_dialect.arrays.tracing.axes import Origin, PlainAxis
 from ragged_dialect.arrays.tracing.guards import Covers, EqualExtents
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.errors import LayoutError, RuntimeCheckError
@@ -120,8 +120,7 @@ def covers(plain: TensorLevel, ragged: TensorLevel) -> None:
     """The extent of a plain dim reaches the longest component of a ragged one."""
     x, dim = ragged
     number, level = x.place(dim)
-    axis = x.axes[number]
-    assert isinstance(axis, NestedAxis)
+    axis = x.nested_axis(number)
     own = _plain(plain)
     extent = own.extent if own.extent is not None else own.origin
     origin = axis.root.origin

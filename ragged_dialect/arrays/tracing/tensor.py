@@ -163,6 +163,12 @@ class Tensor(Value):
         axis = self.axes[self.place(dim)[0]]
         return axis if isinstance(axis, NestedAxis) else None
 
+    def nested_axis(self, number: int = 0) -> NestedAxis:
+        """An axis that is nested, by its number."""
+        axis = self.axes[number]
+        assert isinstance(axis, NestedAxis)
+        return axis
+
     @property
     def device(self) -> str:
         """Where the arrays of the call are: `cpu`, or `cuda:0`."""

@@ -24,8 +24,7 @@ def have_columns(x: Tensor, dim: int) -> bool:
 
 def by_columns(x: Tensor, made: Callable[[Tensor], Tensor]) -> Tensor:
     """What is `made` of the lists of all columns, each as those of the other ones, as rows again."""
-    axis, *below = x.axes
-    assert isinstance(axis, NestedAxis)
+    axis, below = x.nested_axis(), x.axes[1:]
     offsets = axis.vectors[0]
     columns = prod(extent for extent in x.static_shape[2:] if extent)
     rows = shapes.collapse(x.storage, [[0], [*range(1, len(x.axes))]])
@@ -42,8 +41,7 @@ def by_columns(x: Tensor, made: Callable[[Tensor], Tensor]) -> Tensor:
     found = made(
         x.trace.assembled(shapes.cast(vector, dense_type((None,), vector.type.element_type)), [lists], x.dtype)
     )
-    after = found.axes[0]
-    assert isinstance(after, NestedAxis)
+    after = found.nested_axis()
     own = axis
     if after is not lists:
         own = NestedAxis("dr", [vectors.section(after.vectors[0], 0, shapes.dim(offsets, 0))], [None, None])

@@ -103,6 +103,5 @@ def _searched(a: Tensor, v: Tensor, side: str, result: DType) -> Tensor:
 
 def _innermost(x: Tensor) -> Tensor:
     """The innermost lists of lists of lists, as those of one level."""
-    axis = x.axes[0]
-    assert isinstance(axis, NestedAxis)
+    axis = x.nested_axis()
     return x.trace.assembled(x.storage, [NestedAxis("dr", [axis.vectors[-1]], [None, None])], x.dtype)

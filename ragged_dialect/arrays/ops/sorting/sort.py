@@ -147,8 +147,7 @@ def _of_rows(
 
     def parts(make: Callable[[], Tensor]) -> list[ir.Value]:
         made = make()
-        axis = made.axes[0]
-        assert isinstance(axis, NestedAxis)
+        axis = made.nested_axis()
         return [shapes.cast(made.storage, type_), *([] if limit is None else axis.vectors)]
 
     few = are_few(x, 1, pairs)
