@@ -5,7 +5,18 @@ from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.checking.structures import check_assembled
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor, unchecked
+from ragged_dialect.ops.base import (
+    Index,
+    IntegerAttr,
+    MixedOp,
+    Operand,
+    Pure,
+    RaggedOp,
+    Result,
+    Tensor,
+    UnmappedOp,
+    unchecked,
+)
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
     check_elements,
@@ -69,15 +80,13 @@ def _check_ragged(value: ir.Value) -> RaggedShape:
     return shape
 
 
-class ValuesOp(RaggedOp, name="values", traits=[Pure]):
+class ValuesOp(UnmappedOp, name="values", traits=[Pure]):
     """The dense tensor that holds the values, windows' gaps included. A view.
 
     ```mlir
     %1 = ragged.values %0 : (tensor<3x?x64xf32, #ragged.layout<"dr|d">>) -> tensor<?x64xf32>
     ```
     """
-
-    is_mapped = False
 
     res: Result[Tensor]
     x: Operand[Tensor]
@@ -103,7 +112,7 @@ def _check_level(op: RaggedOp, letters: str) -> None:
         )
 
 
-class LevelVectorOp(RaggedOp):
+class LevelVectorOp(UnmappedOp):
     """An op that gives an index vector of a level; `letters` are the levels that have it."""
 
     res: Result[Tensor]
@@ -126,8 +135,6 @@ class OffsetsOp(LevelVectorOp, name="offsets", traits=[Pure]):
     ```
     """
 
-    is_mapped = False
-
     letters = "r"
 
 
@@ -138,8 +145,6 @@ class StartsOp(LevelVectorOp, name="starts", traits=[Pure]):
     %1 = ragged.starts %0 {level = 1} : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<?xi64>
     ```
     """
-
-    is_mapped = False
 
 
 class LengthsOp(LevelVectorOp, name="lengths", traits=[Pure]):
@@ -153,8 +158,6 @@ class LengthsOp(LevelVectorOp, name="lengths", traits=[Pure]):
     %3 = ragged.lengths %2 {level = 2, stored} : (tensor<3x?x?xf32, #ragged.layout<"dww">>) -> tensor<?xi64>
     ```
     """
-
-    is_mapped = False
 
     apart = "level"
     optional = ("stored",)
@@ -173,8 +176,10 @@ class RowIdsOp(LevelVectorOp, name="row_ids", traits=[Pure]):
     ```
     """
 
+    is_mapped = True
 
-class LevelSizeOp(RaggedOp):
+
+class LevelSizeOp(UnmappedOp):
     """An op that gives a number of a level: ragged, the outer part of a split, or a tile."""
 
     res: Result[Index]
@@ -194,8 +199,6 @@ class TotalOp(LevelSizeOp, name="total", traits=[Pure]):
     ```
     """
 
-    is_mapped = False
-
 
 class MaxLengthOp(LevelSizeOp, name="max_length", traits=[Pure]):
     """The largest logical length of a level, 0 without components.
@@ -205,18 +208,14 @@ class MaxLengthOp(LevelSizeOp, name="max_length", traits=[Pure]):
     ```
     """
 
-    is_mapped = False
 
-
-class PrintOp(RaggedOp, name="print"):
+class PrintOp(UnmappedOp, name="print"):
     """Prints a tensor as nested lists to standard output; a debug aid.
 
     ```mlir
     ragged.print %0 {label = "x"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
     ```
     """
-
-    is_mapped = False
 
     x: Operand[Tensor]
     optional = ("label",)

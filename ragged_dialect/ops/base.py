@@ -168,6 +168,12 @@ def infer_shape(
     return found
 
 
+class UnmappedOp(RaggedOp):
+    """An op that computes no elements by loops, of which `ragged.mapping` says nothing."""
+
+    is_mapped = False
+
+
 class MixedOp(RaggedOp):
     """An op with any number of operands of different types.
 

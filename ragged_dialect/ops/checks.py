@@ -16,11 +16,11 @@ from ragged_dialect.ops.base import (
     MixedOp,
     Operand,
     Pure,
-    RaggedOp,
     Result,
     Scalar,
     StringAttr,
     Tensor,
+    UnmappedOp,
     unchecked,
 )
 from ragged_dialect.shape import RaggedShape
@@ -36,7 +36,7 @@ from ragged_dialect.traits import (
 from ragged_dialect.types import compatible, is_tensor
 
 
-class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
+class AssumeOp(UnmappedOp, name="assume", traits=[Pure]):
     """Returns its operand with facts about the lengths of a level (the extent of a dense one):
     every length is a multiple of `divisible_by`, at least `min`, at most `max`. Verified at run
     time when checks are on.
@@ -46,8 +46,6 @@ class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
          : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
     ```
     """
-
-    is_mapped = False
 
     res: Result[Tensor]
     x: Operand[Tensor]
@@ -138,7 +136,7 @@ def _check_operands(kind: CheckKind, operands: list[ir.Value]) -> None:
         check_vector(operand, spec.name, ranks)
 
 
-class AssertConformOp(RaggedOp, name="assert_conform"):
+class AssertConformOp(UnmappedOp, name="assert_conform"):
     """Checks that two tensors have equal logical lengths on a loop. `lhs[k]` of the first runs
     with `rhs[k]` of the second; the last pair is compared, those before are its parents. A parent
     that the second lacks is -1: its lengths are the same for all indices of that one.
@@ -148,8 +146,6 @@ class AssertConformOp(RaggedOp, name="assert_conform"):
         : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
     ```
     """
-
-    is_mapped = False
 
     a: Operand[Tensor]
     b: Operand[Tensor]
@@ -190,7 +186,7 @@ def int_array(op: ir.Operation | ir.OpView, name: str) -> list[int]:
     return list(attr)
 
 
-class GuardOp(RaggedOp, name="guard"):
+class GuardOp(UnmappedOp, name="guard"):
     """Returns its operand to an op that must not run before the checks above: a read, which no pass
     moves over a check or out of a loop, as it may an op without memory effects. It is gone when the
     checks are lowered.
@@ -199,8 +195,6 @@ class GuardOp(RaggedOp, name="guard"):
     %1 = ragged.guard %0 : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
     ```
     """
-
-    is_mapped = False
 
     res: Result[Any]
     x: Operand[Scalar]
@@ -216,7 +210,7 @@ class GuardOp(RaggedOp, name="guard"):
             raise LayoutError(f"expected result type {self.x.type}, got {self.res.type}")
 
 
-class AnnotateOp(RaggedOp, name="annotate"):
+class AnnotateOp(UnmappedOp, name="annotate"):
     """Adds or removes the layout of a value; `ragged-infer-layouts` carries the layout to
     everything connected and erases the op. It has a memory effect, so that nothing else does, used
     or not, and the lowering refuses one that is left.
@@ -225,8 +219,6 @@ class AnnotateOp(RaggedOp, name="annotate"):
     %1 = ragged.annotate %0 : (tensor<3x?xf32>) -> tensor<3x?xf32, #ragged.layout<"dr">>
     ```
     """
-
-    is_mapped = False
 
     res: Result[Tensor]
     x: Operand[Tensor]

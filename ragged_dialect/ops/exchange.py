@@ -1,12 +1,12 @@
 """Ops between the ranks of a group: processes that run one program on data of their own."""
 
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ops.base import Index, Operand, RaggedOp, Result, Tensor, unchecked
+from ragged_dialect.ops.base import Index, Operand, Result, Tensor, UnmappedOp, unchecked
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import tensor_shape
 
 
-class AllToAllOp(RaggedOp, name="all_to_all"):
+class AllToAllOp(UnmappedOp, name="all_to_all"):
     """What every rank has for every other one, exchanged: component r of `x` goes to rank r, and component r of the
     result comes from rank r. The leading extent is the number of ranks; lengths go first, then elements, and nothing is
     padded. Extents of dense dims are the same on all ranks. With experts on the ranks, [rank, expert, token] of a
@@ -22,7 +22,6 @@ class AllToAllOp(RaggedOp, name="all_to_all"):
     ```
     """
 
-    is_mapped = False
     checks = unchecked
 
     x: Operand[Tensor]
@@ -40,7 +39,7 @@ class AllToAllOp(RaggedOp, name="all_to_all"):
         return x
 
 
-class AllToAllStartOp(RaggedOp, name="all_to_all_start"):
+class AllToAllStartOp(UnmappedOp, name="all_to_all_start"):
     """Begins what `ragged.all_to_all` does of `x` and goes on: what is sent is copied, and the group exchanges it
     meanwhile. `ragged.all_to_all_wait` takes the number that it gives. Starts and other exchanges are in one order on
     all ranks. `ragged-overlap` makes it; programs on the CPU have it.
@@ -50,7 +49,6 @@ class AllToAllStartOp(RaggedOp, name="all_to_all_start"):
     ```
     """
 
-    is_mapped = False
     checks = unchecked
 
     x: Operand[Tensor]
@@ -60,7 +58,7 @@ class AllToAllStartOp(RaggedOp, name="all_to_all_start"):
         AllToAllOp.infer(tensor_shape(self.x))
 
 
-class AllToAllWaitOp(RaggedOp, name="all_to_all_wait"):
+class AllToAllWaitOp(UnmappedOp, name="all_to_all_wait"):
     """The result of the exchange that `turn` is the number of, which began with `x`; it is waited for once.
 
     ```mlir
@@ -69,7 +67,6 @@ class AllToAllWaitOp(RaggedOp, name="all_to_all_wait"):
     ```
     """
 
-    is_mapped = False
     checks = unchecked
 
     x: Operand[Tensor]

@@ -4,7 +4,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
-from ragged_dialect.ops.base import MixedOp, Operand, Pure, RaggedOp, Result, Scalar, Tensor
+from ragged_dialect.ops.base import MixedOp, Operand, Pure, Result, Scalar, Tensor, UnmappedOp
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
     check_elements,
@@ -22,6 +22,8 @@ GROUPS = RaggedShape(Layout.parse("dr"), (None, None))
 
 class _Keyed(MixedOp):
     """An op on keys, something beside them, and perhaps numbers that stand where they are."""
+
+    is_mapped = False
 
     @property
     def keys(self) -> ir.Value:
@@ -57,8 +59,6 @@ class GroupByOp(_Keyed, name="group_by", traits=[Pure]):
     ```
     """
 
-    is_mapped = False
-
     res: Result[Tensor]
 
     @property
@@ -91,7 +91,6 @@ class SortOp(_Keyed, name="sort", traits=[Pure]):
     ```
     """
 
-    is_mapped = False
     optional = ("limit",)
 
     res: Result[Tensor]
@@ -126,7 +125,7 @@ class SortOp(_Keyed, name="sort", traits=[Pure]):
         ask.equal(0, size, tensor_shape(self.res).shape[0])
 
 
-class ScatterAddOp(RaggedOp, name="scatter_add", traits=[Pure]):
+class ScatterAddOp(UnmappedOp, name="scatter_add", traits=[Pure]):
     """Adds rows of a dense tensor at positions of a new one of `count` rows: row p of the result is the sum of the
     terms whose position is p, and 0 where there are none. Positions are in [0, count). Floats are added in an order
     that depends on the target, short ones as f32. The transpose of a gather.
@@ -136,8 +135,6 @@ class ScatterAddOp(RaggedOp, name="scatter_add", traits=[Pure]):
          : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
     ```
     """
-
-    is_mapped = False
 
     res: Result[Tensor]
     terms: Operand[Tensor]

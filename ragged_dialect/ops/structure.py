@@ -18,6 +18,7 @@ from ragged_dialect.ops.base import (
     Result,
     Scalar,
     Tensor,
+    UnmappedOp,
     unchecked,
 )
 from ragged_dialect.shape import RaggedShape
@@ -45,7 +46,7 @@ def bound_of(ask: Checker[Q], x: ir.Value, dim: int) -> Extent[Q]:
     return ask.extent(x, dim) if tensor_shape(x).layout.letter(dim) not in RAGGED else ask.lengths(x, dim)
 
 
-class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
+class PartitionOp(UnmappedOp, name="partition", traits=[Pure]):
     """Groups a dim into components: `dim` becomes a batch dim and a ragged dim.
 
     Offsets are exclusive prefix sums with the total at the end (n + 1 entries); with `lengths`
@@ -56,8 +57,6 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
          : (tensor<?x64xf32>, tensor<4xi64>) -> tensor<3x?x64xf32, #ragged.layout<"dr|d">>
     ```
     """
-
-    is_mapped = False
 
     apart = "dim"
     res: Result[Tensor]
@@ -107,15 +106,13 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
         return count
 
 
-class MergeOp(RaggedOp, name="merge", traits=[Pure]):
+class MergeOp(UnmappedOp, name="merge", traits=[Pure]):
     """Merges `dim` with `dim + 1`; the rules are in `ragged_dialect.merging`.
 
     ```mlir
     %1 = ragged.merge %0 {dim = 0} : (tensor<3x?x64xf32, #ragged.layout<"dr|d">>) -> tensor<?x64xf32>
     ```
     """
-
-    is_mapped = False
 
     apart = "dim"
     res: Result[Tensor]
@@ -159,7 +156,7 @@ class MergeOp(RaggedOp, name="merge", traits=[Pure]):
         return level + (level > dim)
 
 
-class SplitOp(RaggedOp, name="split", traits=[Pure]):
+class SplitOp(UnmappedOp, name="split", traits=[Pure]):
     """Splits `dim` by a static factor into an outer dim and a tile (a dense dim for a batch dim,
     which must divide).
 
@@ -168,8 +165,6 @@ class SplitOp(RaggedOp, name="split", traits=[Pure]):
          : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?x2xf32, #ragged.layout<"drt">>
     ```
     """
-
-    is_mapped = False
 
     apart = "always"
     res: Result[Tensor]
@@ -201,7 +196,7 @@ class SplitOp(RaggedOp, name="split", traits=[Pure]):
         return None if level == dim + 1 else level - (level > dim)
 
 
-class SelectOp(RaggedOp, name="select", traits=[Pure]):
+class SelectOp(UnmappedOp, name="select", traits=[Pure]):
     """One index of `dim`. On the leading dim that component; on an innermost ragged dim one row
     of every component (a copy). No negative indices.
 
@@ -209,8 +204,6 @@ class SelectOp(RaggedOp, name="select", traits=[Pure]):
     %1 = ragged.select %0, %i {dim = 0} : (tensor<3x?xf32, #ragged.layout<"dr">>, index) -> tensor<?xf32>
     ```
     """
-
-    is_mapped = False
 
     apart = "dim"
     res: Result[Tensor]
@@ -234,7 +227,7 @@ class SelectOp(RaggedOp, name="select", traits=[Pure]):
         return (*x[:dim], *x[dim + 1 :])
 
 
-class SliceOp(RaggedOp, name="slice", traits=[Pure]):
+class SliceOp(UnmappedOp, name="slice", traits=[Pure]):
     """The range [lo, hi) of `dim`: a sub-batch, a part of every component (scalars, or one pair
     per component), or a range of a dense dim.
 
@@ -243,8 +236,6 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
          -> tensor<3x?xf32, #ragged.layout<"dw">>
     ```
     """
-
-    is_mapped = False
 
     apart = "dim"
     res: Result[Tensor]

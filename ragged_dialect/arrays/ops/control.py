@@ -9,7 +9,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import resolve, where
-from ragged_dialect.arrays.tracing.agreement import equal_structures
+from ragged_dialect.arrays.tracing.agreement import equal_structures, same_kind
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction
@@ -195,9 +195,7 @@ class _Carried:
         if x.weak and old.weak:
             return convert(x.value, x.dtype, old.dtype)
         x = where(trace.constant(True, BOOL), x, old) if x.weak else contiguous(x)
-        if x.dtype != old.dtype or x.layout != old.layout:
-            hint = f" (init as {x.dtype.name}, or the {name} as {old.dtype.name})" if x.dtype != old.dtype else ""
-            raise ArgumentError(f"{trace.op}: expected a {name} as in init, {old.described}, got {x.described}{hint}")
+        same_kind(x, old, name)
         with trace.about(name):
             equal_structures(old, x)
         return shapes.cast(x.storage, _stored(old).type)

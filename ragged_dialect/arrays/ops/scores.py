@@ -68,11 +68,8 @@ class TracedScore:
             raise ArgumentError(text) from None
         except ValueError:  # functions of C have no signature
             pass
-        before, trace.inside_operation = trace.inside_operation, False
-        try:
+        with trace.changed(inside_operation=False):
             found = as_tensor(trace, function(score, *numbers))
-        finally:
-            trace.inside_operation = before
         if found.axes or elements.kind(found.dtype) not in "fi":
             raise ArgumentError(f"{trace.op}: expected a score that is a number, got {found.described}")
         return found if found.dtype == self._dtype and not found.weak else astype(found, dtype=self._dtype)

@@ -15,7 +15,7 @@ from ragged_dialect.arrays.core.arguments import flag
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import astype, resolve, where
-from ragged_dialect.arrays.tracing.agreement import batch_extent
+from ragged_dialect.arrays.tracing.agreement import batch_extent, same_kind
 from ragged_dialect.arrays.tracing.axes import PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64
 from ragged_dialect.arrays.tracing.function import as_tensor
@@ -157,11 +157,8 @@ class _Steps:
         trace, count = self._trace, len(self._elements)
         elements, states = self._given[:count], self._given[count:]
         given = unflatten(self._state_tree, states), unflatten(self._tree, elements)
-        around, trace.rows_apart = trace.rows_apart, True
-        try:
+        with trace.changed(rows_apart=True):
             found: object = self._region.called(lambda: function(*given))
-        finally:
-            trace.rows_apart = around
         if not is_tuple(found) or len(found) != 2:
             raise ArgumentError(f"scan: expected a carry and rows from the function, got {kind_of(found)}")
         after, tree = flatten(found[0], computed=True)
@@ -178,9 +175,7 @@ class _Steps:
         if not x.axes:
             x = where(self._trace.constant(True, BOOL), x, old)
             x = astype(x, dtype=old.dtype) if x.dtype != old.dtype and x.weak else x
-        if x.dtype != old.dtype or x.ndim != old.ndim or not x.is_dense:
-            hint = f" (init as {x.dtype.name}, or the {name} as {old.dtype.name})" if x.dtype != old.dtype else ""
-            raise ArgumentError(f"scan: expected a {name} as in init, {old.described}, got {x.described}{hint}")
+        same_kind(x, old, name)
         if any(
             a is not None and b is not None and a != b for a, b in zip(x.static_shape, old.static_shape, strict=True)
         ):

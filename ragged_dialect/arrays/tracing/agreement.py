@@ -7,7 +7,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.tracing.axes import Origin, PlainAxis
 from ragged_dialect.arrays.tracing.guards import Covers, EqualExtents
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
-from ragged_dialect.errors import LayoutError, RuntimeCheckError
+from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 from ragged_dialect.ir import build
 from ragged_dialect.layout import RAGGED
 
@@ -114,6 +114,14 @@ def equal_structures(a: Tensor, b: Tensor) -> None:
             equal_extents((a, dim), (b, dim), dim)
         else:
             equal_levels(a, b, dim, len(axis.letters))
+
+
+def same_kind(x: Tensor, old: Tensor, name: str) -> None:
+    """What a loop carries next has the dtype and the layout of what it carries. ArgumentError."""
+    if x.dtype != old.dtype or x.layout != old.layout:
+        hint = f" (init as {x.dtype.name}, or the {name} as {old.dtype.name})" if x.dtype != old.dtype else ""
+        wanted = f"expected a {name} as in init, {old.described}"
+        raise ArgumentError(f"{x.trace.op}: {wanted}, got {x.described}{hint}")
 
 
 def covers(plain: TensorLevel, ragged: TensorLevel) -> None:

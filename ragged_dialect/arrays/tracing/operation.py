@@ -115,12 +115,8 @@ class Operation(Function):
             parameters = {name: plain(value) for name, value in parameters.items()}
         if trace.inside_operation:  # errors name the operation that the user called
             return self._body(*_traced(trace, arguments), **parameters)
-        before, trace.op, trace.inside_operation = trace.op, self.name, True
-        try:
-            with ir.Location.name(self.name):
-                return self._made(_traced(trace, arguments), parameters)
-        finally:
-            trace.op, trace.inside_operation = before, False
+        with trace.changed(op=self.name, inside_operation=True), ir.Location.name(self.name):
+            return self._made(_traced(trace, arguments), parameters)
 
     def _made(self, arguments: Sequence[ArrayLike], parameters: Mapping[str, ArrayLike]) -> ArrayLike:
         """What the body makes. Errors of what it is made of, which know no operation, name this one."""

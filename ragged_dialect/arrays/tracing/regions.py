@@ -38,13 +38,9 @@ class Region:
 
     def called(self, function: Callable[[], Made]) -> Made:
         """Call a function of a user's in which operations are traced as in the one around it."""
-        trace = self._trace
-        before, trace.inside_operation, extents = trace.inside_operation, False, dict(trace.extents)
-        try:
-            made = function()
-        finally:
-            trace.inside_operation, trace.extents = before, extents  # numbers of the region are not for others
-        return made
+        extents = dict(self._trace.extents)  # numbers of the region are not for others
+        with self._trace.changed(inside_operation=False, extents=extents):
+            return function()
 
     def close(self) -> None:
         """All that belongs to the region is made."""

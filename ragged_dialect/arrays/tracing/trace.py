@@ -273,14 +273,19 @@ class Trace:
         """Errors name an argument of the operation, or what it is about, too."""
         return self.within(f"{self.op}: {what}")
 
-    @contextmanager
-    def within(self, op: str) -> Generator[None]:
+    def within(self, op: str) -> AbstractContextManager[None]:
         """Errors name an operation."""
-        before, self.op = self.op, op
+        return self.changed(op=op)
+
+    @contextmanager
+    def changed(self, **attributes: object) -> Generator[None]:
+        """Attributes of the trace have other values while this is entered."""
+        before = {name: getattr(self, name) for name in attributes}
+        vars(self).update(attributes)
         try:
             yield
         finally:
-            self.op = before
+            vars(self).update(before)
 
     def number_fits(self, x: Tensor, dtype: DType) -> None:
         """A Python number is used as `dtype`."""
