@@ -1,4 +1,4 @@
-"""Words for LLVM dialect text: constants, fields of a struct, branches and a search."""
+"""Words for LLVM dialect text: constants, memory, branches and a search."""
 
 from __future__ import annotations
 
@@ -14,6 +14,24 @@ def fields(base: str, struct: str, **numbers: int) -> str:
         f"%{name} = llvm.getelementptr %{base}[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {struct}"
         for name, number in numbers.items()
     )
+
+
+def loads(kind: str = "i64", **places: str) -> str:
+    """What is in places, by name."""
+    return "\n  ".join(f"%{name} = llvm.load %{place} : !llvm.ptr -> {kind}" for name, place in places.items())
+
+
+def stores(kind: str = "i64", **values: str) -> str:
+    """Put values into places, which are the names."""
+    return "\n  ".join(f"llvm.store %{value}, %{place} : {kind}, !llvm.ptr" for place, value in values.items())
+
+
+def zeros(name: str, struct: str, alignment: int) -> str:
+    """A variable of the process, of zeros at first."""
+    return f"""llvm.mlir.global internal @{name}() {{alignment = {alignment} : i64}} : {struct} {{
+  %0 = llvm.mlir.zero : {struct}
+  llvm.return %0 : {struct}
+}}"""
 
 
 def branch(condition: str, then: str, other: str) -> str:

@@ -13,7 +13,7 @@ buffers ask the system for huge pages.
 
 from __future__ import annotations
 
-from ragged_dialect.lowering.llvm_text import branch, constants, fields, search, swap
+from ragged_dialect.lowering.llvm_text import branch, constants, fields, search, swap, zeros
 
 TAKE = "ragged_take"
 """`(i64 size) -> ptr`, as `malloc`."""
@@ -40,14 +40,20 @@ _LOAD_STATE = "%state = llvm.mlir.addressof @ragged_state : !llvm.ptr\n  " + fie
 )
 
 
+def _each_way(empty: str, taken: str, none: str) -> str:
+    """Look at the places of a class from %first on: `search`, which goes on by whether there is a buffer."""
+    return f"""{search("ways", none)}
+  %at = llvm.add %first, %k : i64
+  %place = llvm.getelementptr %places[%at] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %there = llvm.load %place atomic monotonic {{alignment = 8 : i64}} : !llvm.ptr -> !llvm.ptr
+  {branch("empty = eq %there, %null : !llvm.ptr", empty, taken)}"""
+
+
 MEMORY_POOL = f"""
 llvm.func @free(!llvm.ptr)
 llvm.func @posix_memalign(!llvm.ptr, i64, i64) -> i32
 llvm.func @madvise(!llvm.ptr, i64, i32) -> i32
-llvm.mlir.global internal @ragged_state() {{alignment = 64 : i64}} : {_STATE} {{
-  %0 = llvm.mlir.zero : {_STATE}
-  llvm.return %0 : {_STATE}
-}}
+{zeros("ragged_state", _STATE, 64)}
 llvm.func @{POOL}() -> !llvm.ptr {{
   %state = llvm.mlir.addressof @ragged_state : !llvm.ptr
   llvm.return %state : !llvm.ptr
@@ -148,11 +154,7 @@ llvm.func @{TAKE}(%wanted: i64) -> !llvm.ptr {{
   %powers = llvm.mul %power, %steps : i64
   %number = llvm.add %powers, %step : i64
   %first = llvm.mul %number, %ways : i64
-  {search("ways", "new")}
-  %at = llvm.add %first, %k : i64
-  %place = llvm.getelementptr %places[%at] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-  %there = llvm.load %place atomic monotonic {{alignment = 8 : i64}} : !llvm.ptr -> !llvm.ptr
-  {branch("empty = eq %there, %null : !llvm.ptr", "next(%after : i64)", "take")}
+  {_each_way("next(%after : i64)", "take", "new")}
 ^take:
   %old = llvm.atomicrmw xchg %place, %null acq_rel : !llvm.ptr, !llvm.ptr
   {branch("gone = eq %old, %null : !llvm.ptr", "next(%after : i64)", "got")}
@@ -178,11 +180,7 @@ llvm.func @{GIVE}(%buffer: !llvm.ptr) {{
   %firstp = llvm.getelementptr %base[1] : (!llvm.ptr) -> !llvm.ptr, i64
   %first = llvm.load %firstp : !llvm.ptr -> i64
   %held = llvm.atomicrmw add %heldp, %class monotonic : !llvm.ptr, i64
-  {search("ways", "full")}
-  %at = llvm.add %first, %k : i64
-  %place = llvm.getelementptr %places[%at] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-  %there = llvm.load %place atomic monotonic {{alignment = 8 : i64}} : !llvm.ptr -> !llvm.ptr
-  {branch("empty = eq %there, %null : !llvm.ptr", "put", "next(%after : i64)")}
+  {_each_way("put", "next(%after : i64)", "full")}
 ^put:
   {swap("place", "null", "base", "bound", "next(%after : i64)", "!llvm.ptr")}
 ^bound:

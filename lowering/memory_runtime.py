@@ -12,7 +12,7 @@ What a call returns stays plain memory of `malloc`: whoever has the result frees
 
 from __future__ import annotations
 
-from ragged_dialect.lowering.llvm_text import branch, constants, fields
+from ragged_dialect.lowering.llvm_text import branch, constants, fields, loads, search, stores
 from ragged_dialect.runtime.callbacks import DONE, STOPPED
 
 ALLOCATE, FREE = "_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_free"
@@ -48,6 +48,12 @@ _CONTEXT = f"!llvm.struct<(array<{_JUMP_WORDS} x i64>, ptr, i64, i64, i64, array
 
 
 _FIELDS = fields("context", _CONTEXT, jump=0, at=1, countp=2, roomp=3, sizep=4, own=5)
+_HERE = f"%context = llvm.call @ragged_context() : () -> !llvm.ptr\n  {_FIELDS}"
+
+
+def fails(size: str) -> str:
+    """Leave the running call for lack of so many bytes."""
+    return f"llvm.call @{FAIL}(%{size}) : (i64) -> ()\n  llvm.unreachable"
 
 
 # The key is stored in 64 bits, whatever the platform's `pthread_key_t` is.
@@ -79,8 +85,7 @@ llvm.func internal @ragged_enter(%context: !llvm.ptr) {{
   llvm.return
 }}
 llvm.func @{FAIL}(%size: i64) attributes {{passthrough = ["cold", "noreturn"]}} {{
-  %context = llvm.call @ragged_context() : () -> !llvm.ptr
-  {_FIELDS}
+  {_HERE}
   llvm.store %size, %sizep : i64, !llvm.ptr
   %one = llvm.mlir.constant(1 : i32) : i32
   llvm.call @longjmp(%jump, %one) : (!llvm.ptr, i32) -> ()
@@ -91,8 +96,7 @@ llvm.func @{REQUIRE}(%code: i64) attributes {{passthrough = ["nounwind"]}} {{
   {branch("bad = ne %code, %done : i64", "fail", "out")}
 ^fail:
   %size = llvm.mlir.constant({STOPPED} : i64) : i64
-  llvm.call @{FAIL}(%size) : (i64) -> ()
-  llvm.unreachable
+  {fails("size")}
 ^out:
   llvm.return
 }}
@@ -106,8 +110,7 @@ llvm.func internal @ragged_grow(%context: !llvm.ptr, %room: i64) attributes {{pa
   %null = llvm.mlir.zero : !llvm.ptr
   {branch("none = eq %new, %null : !llvm.ptr", "fail", "move")}
 ^fail:
-  llvm.call @{FAIL}(%size) : (i64) -> ()
-  llvm.unreachable
+  {fails("size")}
 ^move:
   %held = llvm.load %at : !llvm.ptr -> !llvm.ptr
   "llvm.intr.memcpy"(%new, %held, %bytes) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
@@ -121,12 +124,10 @@ llvm.func internal @ragged_grow(%context: !llvm.ptr, %room: i64) attributes {{pa
   llvm.return
 }}
 llvm.func @{ALLOCATE}(%size: i64) -> !llvm.ptr {{
-  %context = llvm.call @ragged_context() : () -> !llvm.ptr
-  {_FIELDS}
+  {_HERE}
   %one = llvm.mlir.constant(1 : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr
-  %count = llvm.load %countp : !llvm.ptr -> i64
-  %room = llvm.load %roomp : !llvm.ptr -> i64
+  {loads(count="countp", room="roomp")}
   {branch("full = eq %count, %room : i64", "grow", "take")}
 ^grow:
   llvm.call @ragged_grow(%context, %room) : (!llvm.ptr, i64) -> ()
@@ -136,8 +137,7 @@ llvm.func @{ALLOCATE}(%size: i64) -> !llvm.ptr {{
   %made = llvm.call @malloc(%least) : (i64) -> !llvm.ptr
   {branch("none = eq %made, %null : !llvm.ptr", "fail", "note")}
 ^fail:
-  llvm.call @{FAIL}(%least) : (i64) -> ()
-  llvm.unreachable
+  {fails("least")}
 ^note:
   %held = llvm.load %at : !llvm.ptr -> !llvm.ptr
   %slot = llvm.getelementptr %held[%count] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
@@ -147,8 +147,7 @@ llvm.func @{ALLOCATE}(%size: i64) -> !llvm.ptr {{
   llvm.return %made : !llvm.ptr
 }}
 llvm.func @{FREE}(%memory: !llvm.ptr) {{
-  %context = llvm.call @ragged_context() : () -> !llvm.ptr
-  {_FIELDS}
+  {_HERE}
   {constants(zero=0, one=1)}
   %held = llvm.load %at : !llvm.ptr -> !llvm.ptr
   %count = llvm.load %countp : !llvm.ptr -> i64
@@ -179,9 +178,7 @@ llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
   %context = llvm.alloca %one x {_CONTEXT} {{alignment = 16 : i64}} : (i64) -> !llvm.ptr
   {_FIELDS}
   llvm.store %own, %at : !llvm.ptr, !llvm.ptr
-  llvm.store %zero, %countp : i64, !llvm.ptr
-  llvm.store %few, %roomp : i64, !llvm.ptr
-  llvm.store %zero, %sizep : i64, !llvm.ptr
+  {stores(countp="zero", roomp="few", sizep="zero")}
   llvm.call @ragged_enter(%context) : (!llvm.ptr) -> ()
   %code = llvm.call @_setjmp(%jump) : (!llvm.ptr) -> i32
   {branch("first = eq %code, %good : i32", "run", "failed")}
@@ -191,14 +188,10 @@ llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
 ^failed:
   %count = llvm.load %countp : !llvm.ptr -> i64
   %lost = llvm.load %at : !llvm.ptr -> !llvm.ptr
-  llvm.br ^next(%zero : i64)
-^next(%k: i64):
-  {branch("more = ult %k, %count : i64", "free", "out")}
-^free:
+  {search("count", "out")}
   %slot = llvm.getelementptr %lost[%k] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %memory = llvm.load %slot : !llvm.ptr -> !llvm.ptr
   llvm.call @free(%memory) : (!llvm.ptr) -> ()
-  %after = llvm.add %k, %one : i64
   llvm.br ^next(%after : i64)
 ^out:
   llvm.call @ragged_enter(%outer) : (!llvm.ptr) -> ()

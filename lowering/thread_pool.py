@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import platform
 
-from ragged_dialect.lowering.llvm_text import branch, constants, fields, search, swap
-from ragged_dialect.lowering.memory_runtime import CALL, FAIL
+from ragged_dialect.lowering.llvm_text import branch, constants, fields, loads, search, stores, swap, zeros
+from ragged_dialect.lowering.memory_runtime import CALL, fails
 
 SHARE = "ragged_share"
 """`(ptr function, ptr captures, i64 count, i64 work, i64 tile, i64 threads)`: calls `function(captures, lo, hi)` for
@@ -63,18 +63,14 @@ llvm.func @getpid() -> i32
 llvm.func @syscall(i64, ...) -> i64
 llvm.func @pthread_create(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 llvm.func @pthread_detach(i64) -> i32
-llvm.mlir.global internal @ragged_threads_state() {{alignment = 128 : i64}} : {_STATE} {{
-  %0 = llvm.mlir.zero : {_STATE}
-  llvm.return %0 : {_STATE}
-}}
+{zeros("ragged_threads_state", _STATE, 128)}
 llvm.func internal @ragged_now() -> i64 {{
   {constants(one=1, second=10**9)}
   {constants("i32", monotonic=1)}
   %time = llvm.alloca %one x !llvm.struct<(i64, i64)> : (i64) -> !llvm.ptr
   %code = llvm.call @clock_gettime(%monotonic, %time) : (i32, !llvm.ptr) -> i32
   %fractionp = llvm.getelementptr %time[1] : (!llvm.ptr) -> !llvm.ptr, i64
-  %seconds = llvm.load %time : !llvm.ptr -> i64
-  %fraction = llvm.load %fractionp : !llvm.ptr -> i64
+  {loads(seconds="time", fraction="fractionp")}
   %scaled = llvm.mul %seconds, %second : i64
   %now = llvm.add %scaled, %fraction : i64
   llvm.return %now : i64
@@ -97,12 +93,9 @@ llvm.func internal @ragged_tiles(%part: !llvm.ptr) {{
   %place = llvm.load %placep : !llvm.ptr -> !llvm.ptr
   {_LOAD_PLACE}
   {constants(zero=0, one=1)}
-  %first = llvm.load %firstp : !llvm.ptr -> i64
-  %ranges = llvm.load %rangesp : !llvm.ptr -> i64
-  %f = llvm.load %fp : !llvm.ptr -> !llvm.ptr
-  %c = llvm.load %cp : !llvm.ptr -> !llvm.ptr
-  %n = llvm.load %np : !llvm.ptr -> i64
-  %k = llvm.load %kp : !llvm.ptr -> i64
+  {loads(first="firstp", ranges="rangesp")}
+  {loads("!llvm.ptr", f="fp", c="cp")}
+  {loads(n="np", k="kp")}
   llvm.br ^range(%zero : i64)
 ^range(%turn: i64):
   {branch("left = slt %turn, %ranges : i64", "look", "done")}
@@ -129,8 +122,7 @@ llvm.func internal @ragged_tiles(%part: !llvm.ptr) {{
 // The first iteration of a range.
 llvm.func internal @ragged_start_of(%place: !llvm.ptr, %range: i64) -> i64 {{
   {_LOAD_PLACE}
-  %n = llvm.load %np : !llvm.ptr -> i64
-  %ranges = llvm.load %rangesp : !llvm.ptr -> i64
+  {loads(n="np", ranges="rangesp")}
   %each = llvm.sdiv %n, %ranges : i64
   %rest = llvm.srem %n, %ranges : i64
   %before = llvm.mul %each, %range : i64
@@ -142,8 +134,7 @@ llvm.func internal @ragged_start_of(%place: !llvm.ptr, %range: i64) -> i64 {{
 llvm.func internal @ragged_set_ranges(%place: !llvm.ptr, %stopped: i1) {{
   {_LOAD_PLACE}
   {constants(zero=0, one=1)}
-  %n = llvm.load %np : !llvm.ptr -> i64
-  %count = llvm.load %rangesp : !llvm.ptr -> i64
+  {loads(n="np", count="rangesp")}
   {search("count", "out")}
   %start = llvm.call @ragged_start_of(%place, %k) : (!llvm.ptr, i64) -> i64
   %next = llvm.select %stopped, %n, %start : i1, i64
@@ -388,11 +379,8 @@ llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64
   %bounded = llvm.intr.smin(%wanted, %n) : (i64, i64) -> i64
   %least = llvm.select %free, %fair, %bounded : i1, i64
   %k = llvm.intr.smax(%least, %one) : (i64, i64) -> i64
-  llvm.store %f, %fp : !llvm.ptr, !llvm.ptr
-  llvm.store %c, %cp : !llvm.ptr, !llvm.ptr
-  llvm.store %n, %np : i64, !llvm.ptr
-  llvm.store %k, %kp : i64, !llvm.ptr
-  llvm.store %zero, %sizep : i64, !llvm.ptr
+  {stores("!llvm.ptr", fp="f", cp="c")}
+  {stores(np="n", kp="k", sizep="zero")}
   %ranges = llvm.intr.smin(%few, %counters) : (i64, i64) -> i64
   llvm.store %ranges, %rangesp : i64, !llvm.ptr
   %no = llvm.mlir.constant(false) : i1
@@ -410,8 +398,7 @@ llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64
   llvm.store %zero, %place atomic release {_ATOMIC} : i64, !llvm.ptr
   {branch("fine = eq %size, %zero : i64", "return", "failed")}
 ^failed:
-  llvm.call @{FAIL}(%size) : (i64) -> ()
-  llvm.unreachable
+  {fails("size")}
 ^return:
   llvm.return
 }}

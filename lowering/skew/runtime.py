@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect.lowering.llvm_text import branch, constants
-from ragged_dialect.lowering.memory_runtime import FAIL
+from ragged_dialect.lowering.memory_runtime import fails
 from ragged_dialect.runtime.callbacks import SKEWED
 
 REFUSE = "ragged_refuse_skew"
@@ -55,8 +55,7 @@ llvm.func @{REFUSE}(%address: i64, %stride: i64, %count: i64, %least: i64) attri
   %long = llvm.icmp "sgt" %length, %most : i64
   llvm.cond_br %long, ^refuse, ^place(%next : i64)
 ^refuse:
-  llvm.call @{FAIL}(%skewed) : (i64) -> ()
-  llvm.unreachable
+  {fails("skewed")}
 ^out:
   llvm.return
 }}
