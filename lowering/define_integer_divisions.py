@@ -87,7 +87,7 @@ def _define_by_itself(division: ir.Operation) -> None:
         return
     type_ = division.results[0].type
     with ir.InsertionPoint(division), division.location:
-        some = arith.cmpi(arith.CmpIPredicate.ne, x, arith.subi(x, x))
+        some = build.unequal(x, arith.subi(x, x))
         widen = arith.index_castui if isinstance(type_.element_type, ir.IndexType) else arith.extui
         made = some if some.type == type_ else widen(type_, some)
     replace(division, made)

@@ -238,10 +238,10 @@ def _shuffled(a: ir.Value, b: ir.Value, lane_of: Callable[[int], int]) -> ir.Val
 def _is_ordered(one: Row, two: Row) -> ir.Value:
     """Where elements are not above others, the first column first."""
     if len(one) == 1:
-        return arith.cmpi(arith.CmpIPredicate.sle, one[0], two[0])
-    below = arith.cmpi(arith.CmpIPredicate.slt, one[0], two[0])
-    tied = arith.cmpi(arith.CmpIPredicate.eq, one[0], two[0])
-    return arith.ori(below, arith.andi(tied, arith.cmpi(arith.CmpIPredicate.sle, one[1], two[1])))
+        return build.at_most(one[0], two[0])
+    below = build.less(one[0], two[0])
+    tied = build.equal(one[0], two[0])
+    return arith.ori(below, arith.andi(tied, build.at_most(one[1], two[1])))
 
 
 def _sorted(one: Row, two: Row) -> tuple[Row, Row]:

@@ -115,8 +115,8 @@ class PartialSort:
 
 def _is_below(row: Row, bounds: Row) -> ir.Value:
     """The lanes that come before the bounds, the first column first."""
-    less = arith.cmpi(arith.CmpIPredicate.slt, row[0], bounds[0])
+    less = build.less(row[0], bounds[0])
     for value, bound in zip(row[1:], bounds[1:], strict=True):
-        tied = arith.cmpi(arith.CmpIPredicate.eq, row[0], bounds[0])
-        less = arith.ori(less, arith.andi(tied, arith.cmpi(arith.CmpIPredicate.slt, value, bound)))
+        tied = build.equal(row[0], bounds[0])
+        less = arith.ori(less, arith.andi(tied, build.less(value, bound)))
     return less

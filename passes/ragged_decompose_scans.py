@@ -104,11 +104,11 @@ def _pass(
     def body(given: list[ir.Value]) -> list[ir.Value]:
         indices = [loop_index(k) for k in range(rank)]
         if end is None:
-            there = arith.cmpi(arith.CmpIPredicate.sge, indices[dim], distance)
+            there = build.at_least(indices[dim], distance)
             other = arith.subi(indices[dim], distance)
         else:
             other = arith.addi(indices[dim], distance)
-            there = arith.cmpi(arith.CmpIPredicate.slt, other, build.to_index(given[1]) if ends else end)
+            there = build.less(other, build.to_index(given[1]) if ends else end)
         indices[dim] = arith.select(there, other, indices[dim])
         own = given[0] if first is None else first
         return [arith.select(there, combine(kind, tensor.extract(x, indices), own), own)]

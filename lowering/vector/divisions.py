@@ -54,9 +54,9 @@ def _long(a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
     second = arith.fptosi(a.type, nearest(left))
     quotient, rest = arith.addi(first, second), arith.subi(left, arith.muli(second, b))
     zero, one = _splat(a.type, 0), _splat(a.type, 1)
-    apart = arith.cmpi(arith.CmpIPredicate.slt, arith.xori(a, b), zero)
-    other = arith.cmpi(arith.CmpIPredicate.slt, arith.xori(a, rest), zero)
-    wrong = arith.andi(other, arith.cmpi(arith.CmpIPredicate.ne, rest, zero))
+    apart = build.less(arith.xori(a, b), zero)
+    other = build.less(arith.xori(a, rest), zero)
+    wrong = arith.andi(other, build.unequal(rest, zero))
     step = arith.select(apart, arith.subi(zero, b), b)
     down = arith.select(apart, one, arith.subi(zero, one))
     return (

@@ -143,7 +143,7 @@ def _emit(body: Body, lanes: int, masked: bool, whole: bool, least: int | None =
         made = _folds(body, folded, lanes, end, mask=masked and not whole)
     else:
         left = arith.subi(high, low)
-        few = arith.cmpi(arith.CmpIPredicate.sle, left, build.value(least))
+        few = build.at_most(left, least)
 
         def alone() -> list[ir.Value]:
             carried = [carried_into(one, least, before(body, one)) for one in folded]
@@ -428,7 +428,7 @@ def _store_packed(run: Run, step: Step, each: int) -> None:
     numbers = arith.remui(vector.step(lengths.type), splat(build.value(each), lanes))
     for first in range(0, lanes, lanes // each):
         own = [first + lane // each for lane in range(lanes)]
-        some = arith.cmpi(arith.CmpIPredicate.ult, numbers, vector.shuffle(lengths, lengths, own))
+        some = build.below(numbers, vector.shuffle(lengths, lengths, own))
         start = vector.extract(step.vector(run.start), [], [first])
         vector.compressstore(run.buffer, [start], some, vector.shuffle(values, values, own))
     scf.yield_([])

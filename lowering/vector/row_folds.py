@@ -155,7 +155,7 @@ class RowFold:
     def _tiles(self, registers: Registers) -> None:
         """The loop over rows for each vector of columns; none where there are no rows, and maybe none to read."""
         low, high = list(self.loop.operands)[:2]
-        some = arith.cmpi(arith.CmpIPredicate.slt, low, high)
+        some = build.less(low, high)
         count = arith.select(some, self.body.loop.operands[1], build.value(0))
         widest = max(self.body.wide)
         lanes, least = registers.lanes(widest, len(self.body.ops)), registers.least(widest)

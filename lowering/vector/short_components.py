@@ -80,7 +80,7 @@ class ShortComponents:
         *_, end = self.loop.regions[0].blocks[0].operations
         with ir.InsertionPoint(end), self.loop.location:
             rest = arith.subi(self.length, build.value(1))
-            short = arith.cmpi(arith.CmpIPredicate.ult, rest, build.value(lanes))
+            short = build.below(rest, lanes)
             choice = scf.IfOp(short, has_else=True)
             with ir.InsertionPoint(choice.then_block):
                 _Component(self, lanes).emit(self.ops)

@@ -114,7 +114,7 @@ class _Chosen:
         over = ir.AffineMap.get(rank, 0, exprs)
 
         def body(given: list[ir.Value]) -> ir.Value:
-            here = arith.cmpi(arith.CmpIPredicate.eq, build.to_i64(loop_index(self.dim)), given[1])
+            here = build.equal(build.to_i64(loop_index(self.dim)), given[1])
             return arith.select(here, given[0], zeros_like(given[0]))
 
         out = Access(empty_like(like), ir.AffineMap.get_identity(rank))

@@ -157,6 +157,6 @@ def multiplied(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
 
 def _unknown(zeros: Access, total: Access) -> Access:
     """Where there are several zeros a number that is 0, and its derivative too, but no second one is finite."""
-    several = arith.cmpi(arith.CmpIPredicate.sgt, zeros.value, number_like(zeros.value, 1))
+    several = build.more(zeros.value, number_like(zeros.value, 1))
     safe = arith.select(several, total.value, number_like(total.value, 1))
     return Access(math.powf(safe, number_like(safe, 1.5)), total.map)

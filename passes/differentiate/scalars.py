@@ -9,6 +9,7 @@ import math as numbers
 from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.ir import build
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import compare, converted, number_like, zeros_like
@@ -211,7 +212,7 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
 
     def factor() -> ir.Value:
         zero, one = (number_like(op.rhs, number) for number in (0, 1))
-        known = _base(op.lhs, arith.cmpi(arith.CmpIPredicate.eq, op.rhs, zero))
+        known = _base(op.lhs, build.equal(op.rhs, zero))
         return arith.mulf(arith.sitofp(op.lhs.type, op.rhs), math.fpowi(known, arith.subi(op.rhs, one)))
 
     return _times(factor, ctx.of(op.lhs))

@@ -181,54 +181,40 @@ def to_i64(x: Mixed) -> ir.Value:
     return made if made.type == i64() else arith.index_cast(i64(), made)
 
 
-def _compare(predicate: Any, a: Mixed, b: Mixed) -> ir.Value:
-    type_ = next((x.type for x in (a, b) if not isinstance(x, int)), index_type())
-    return arith.cmpi(predicate, *(constant(type_, x) if isinstance(x, int) else x for x in (a, b)))
+def _comparison(predicate: Any) -> Callable[[Mixed, Mixed], ir.Value]:
+    def compare(a: Mixed, b: Mixed) -> ir.Value:
+        type_ = next((x.type for x in (a, b) if not isinstance(x, int)), index_type())
+        return arith.cmpi(predicate, *(constant(type_, x) if isinstance(x, int) else x for x in (a, b)))
+
+    return compare
 
 
-def equal(a: Mixed, b: Mixed) -> ir.Value:
-    """a == b, of integers of one type, as i1; Python ints are of the other's."""
-    return _compare(arith.CmpIPredicate.eq, a, b)
+equal = _comparison(arith.CmpIPredicate.eq)
+"""a == b, of integers of one type or vectors of such, as i1; Python ints are of the other's."""
 
+unequal = _comparison(arith.CmpIPredicate.ne)
+"""a != b."""
 
-def unequal(a: Mixed, b: Mixed) -> ir.Value:
-    """a != b."""
-    return _compare(arith.CmpIPredicate.ne, a, b)
+less = _comparison(arith.CmpIPredicate.slt)
+"""a < b, signed."""
 
+at_most = _comparison(arith.CmpIPredicate.sle)
+"""a <= b, signed."""
 
-def less(a: Mixed, b: Mixed) -> ir.Value:
-    """a < b, signed."""
-    return _compare(arith.CmpIPredicate.slt, a, b)
+more = _comparison(arith.CmpIPredicate.sgt)
+"""a > b, signed."""
 
+at_least = _comparison(arith.CmpIPredicate.sge)
+"""a >= b, signed."""
 
-def at_most(a: Mixed, b: Mixed) -> ir.Value:
-    """a <= b, signed."""
-    return _compare(arith.CmpIPredicate.sle, a, b)
+below = _comparison(arith.CmpIPredicate.ult)
+"""a < b, unsigned."""
 
+not_below = _comparison(arith.CmpIPredicate.uge)
+"""a >= b, unsigned."""
 
-def more(a: Mixed, b: Mixed) -> ir.Value:
-    """a > b, signed."""
-    return _compare(arith.CmpIPredicate.sgt, a, b)
-
-
-def at_least(a: Mixed, b: Mixed) -> ir.Value:
-    """a >= b, signed."""
-    return _compare(arith.CmpIPredicate.sge, a, b)
-
-
-def below(a: Mixed, b: Mixed) -> ir.Value:
-    """a < b, unsigned."""
-    return _compare(arith.CmpIPredicate.ult, a, b)
-
-
-def not_below(a: Mixed, b: Mixed) -> ir.Value:
-    """a >= b, unsigned."""
-    return _compare(arith.CmpIPredicate.uge, a, b)
-
-
-def above(a: Mixed, b: Mixed) -> ir.Value:
-    """a > b, unsigned."""
-    return _compare(arith.CmpIPredicate.ugt, a, b)
+above = _comparison(arith.CmpIPredicate.ugt)
+"""a > b, unsigned."""
 
 
 def lanes_of(value: ir.Value, start: int, size: int) -> ir.Value:

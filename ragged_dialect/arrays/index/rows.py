@@ -157,7 +157,7 @@ def _suspected(index: Tensor, place: Callable[[list[ir.Value]], ir.Value], exten
         index.trace, [(flat, (0,))], [(zero, INT64, [], ())], 1, frozenset({0}),
         lambda given: [arith.maxui(given[-1], place(given))],
     )  # fmt: skip
-    outside = arith.cmpi(arith.CmpIPredicate.uge, largest.scalar, build.to_i64(extent))
+    outside = build.not_below(largest.scalar, build.to_i64(extent))
     axis = index.nested_axis()
     count = build.sub(shapes.dim(axis.vectors[0], 0), 1)
     offsets = vectors.section(

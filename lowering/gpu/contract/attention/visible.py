@@ -65,7 +65,7 @@ class Visible:
     def _visible(self, score: ir.Value, at: int, low: ir.Value, high: ir.Value) -> ir.Value:
         """A thread's score of that number, -inf where its row is not in between."""
         other = arith.constant(low.type, at // 4 * fragments.N + at % 2)
-        seen = arith.cmpi(arith.CmpIPredicate.slt, other, high)
+        seen = build.less(other, high)
         if self.keys.left is not None:
-            seen = arith.andi(seen, arith.cmpi(arith.CmpIPredicate.sge, other, low))
+            seen = arith.andi(seen, build.at_least(other, low))
         return arith.select(seen, score, number(-math.inf))
