@@ -112,6 +112,7 @@ def _lower_block(state: _State, block: ir.Block, good: list[ir.Value]) -> None:
     What follows a check moves into its guard, whose block is the next one to look at: no recursion, as a
     function may have more checks than Python has frames."""
     held: set[Statement] = set()
+    status: list[ir.Value] | None
     while found := _first_check(state, block):
         if found[0].name == "ragged.assert_valid":
             *before, op = found
@@ -123,10 +124,12 @@ def _lower_block(state: _State, block: ir.Block, good: list[ir.Value]) -> None:
                 continue
         else:
             op = found[0]
+            require_around(op)
             with ir.InsertionPoint(op), op.location:
-                status = _lowered(op)(state, op)
+                status = [*_LOWERED[op.name](state, op).results[:STATUS_ENTRIES]]
         block, good = _guard(block, op, status), status
-    _finish(block, good)
+    end = terminator(block)
+    _end_with(end, [*good, *end.operands])
 
 
 def _first_check(state: _State, block: ir.Block) -> list[ir.Operation]:
@@ -172,11 +175,10 @@ def _lower_check(state: _State, op: ir.Operation, before: list[ir.Value] | None)
         return flow.choose(fine, lambda: record_of(op, state.number(op)), lambda: before, kinds)
 
 
-def _finish(block: ir.Block, status: list[ir.Value]) -> None:
-    """Put the status in front of the terminator's operands."""
-    end = terminator(block)
+def _end_with(end: ir.Operation, operands: list[ir.Value]) -> None:
+    """Give a terminator other operands."""
     with ir.InsertionPoint(end), end.location:
-        ir.Operation.create(end.name, operands=[*status, *end.operands], attributes=clone.copy_attributes(end))
+        ir.Operation.create(end.name, operands=operands, attributes=clone.copy_attributes(end))
     end.erase()
 
 
@@ -194,12 +196,11 @@ def _with_status(op: ir.Operation, operands: list[ir.Value], regions: int) -> ir
     return made
 
 
-def _lower_call(state: _State, op: ir.Operation) -> list[ir.Value]:
-    made = _with_status(op, list(op.operands), 0)
-    return [*made.results[:STATUS_ENTRIES]]
+def _lower_call(state: _State, op: ir.Operation) -> ir.Operation:
+    return _with_status(op, list(op.operands), 0)
 
 
-def _lower_if(state: _State, op: ir.Operation) -> list[ir.Value]:
+def _lower_if(state: _State, op: ir.Operation) -> ir.Operation:
     made = _with_status(op, list(op.operands), 2)
     for source, target in zip(op.regions, made.regions, strict=True):
         for block in list(source.blocks):
@@ -210,10 +211,10 @@ def _lower_if(state: _State, op: ir.Operation) -> list[ir.Value]:
             block = target.blocks.append()
             with ir.InsertionPoint(block):
                 scf.yield_(_zeros(block))
-    return [*made.results[:STATUS_ENTRIES]]
+    return made
 
 
-def _lower_for(state: _State, op: ir.Operation) -> list[ir.Value]:
+def _lower_for(state: _State, op: ir.Operation) -> ir.Operation:
     """The status is carried: after a failure the loop does nothing."""
     low, high, step, *inits = op.operands
     made = _with_status(op, [low, high, step, *_good(), *inits], 1)
@@ -221,10 +222,10 @@ def _lower_for(state: _State, op: ir.Operation) -> list[ir.Value]:
     with ir.InsertionPoint(block):
         guard = _run_while_good(state, op.regions[0], status, [*block.arguments[1 + STATUS_ENTRIES :]])
         scf.yield_(list(guard.results))
-    return [*made.results[:STATUS_ENTRIES]]
+    return made
 
 
-def _lower_while(state: _State, op: ir.Operation) -> list[ir.Value]:
+def _lower_while(state: _State, op: ir.Operation) -> ir.Operation:
     """The status is carried, and is good wherever the body runs: after a failure there or in the
     condition the condition is false."""
     made = _with_status(op, [*_good(), *op.operands], 2)
@@ -241,7 +242,7 @@ def _lower_while(state: _State, op: ir.Operation) -> list[ir.Value]:
     block, _ = _with_carried_status(op.regions[1], made.regions[1], 0)
     append(block, op.regions[1].blocks[0].operations)
     _lower_block(state, block, _zeros(block))
-    return [*made.results[:STATUS_ENTRIES]]
+    return made
 
 
 def _good() -> list[ir.Value]:
@@ -274,17 +275,13 @@ def _run_while_good(state: _State, source: ir.Region, status: list[ir.Value], ot
     return guard
 
 
-_LOWERED: dict[str, Callable[[_State, ir.Operation], list[ir.Value]]] = {
+_LOWERED: dict[str, Callable[[_State, ir.Operation], ir.Operation]] = {
     "func.call": _lower_call,
     "scf.if": _lower_if,
     "scf.for": _lower_for,
     "scf.while": _lower_while,
 }
-
-
-def _lowered(op: ir.Operation) -> Callable[[_State, ir.Operation], list[ir.Value]]:
-    require_around(op)
-    return _LOWERED[op.name]
+"""What gives an op with checks in it results for their status, in front of its own."""
 
 
 def _guard(block: ir.Block, op: ir.Operation, status: list[ir.Value]) -> ir.Block:
@@ -306,10 +303,7 @@ def _guard(block: ir.Block, op: ir.Operation, status: list[ir.Value]) -> ir.Bloc
     with ir.InsertionPoint(guard.else_block), end.location:
         scf.yield_([*status, *(_nothing(v.type, status[0]) for v in given)])
     found = dict(zip(given, list(guard.results)[STATUS_ENTRIES:]))
-    results = [*list(guard.results)[:STATUS_ENTRIES], *(found.get(v, v) for v in end.operands)]
-    with ir.InsertionPoint(end), end.location:
-        ir.Operation.create(end.name, operands=results, attributes=clone.copy_attributes(end))
-    end.erase()
+    _end_with(end, [*list(guard.results)[:STATUS_ENTRIES], *(found.get(v, v) for v in end.operands)])
     op.erase()
     return guard.then_block
 

@@ -47,6 +47,7 @@ class Stored(NamedTuple):
 _INTO = frozenset({"tensor.insert", "tensor.insert_slice"})
 _BOUNDS = 3
 """Operands of an `scf.for` before what it carries: from, to, step."""
+_OF_LENGTHS = {"ragged.max_length": "max", "ragged.total": "total"}
 _SCALAR_CASTS = frozenset({"arith.index_cast", "arith.extsi"})
 
 
@@ -87,10 +88,8 @@ class Keys:
         if op.name == "tensor.dim":
             dim = constant_int(op.operands[1])
             return value if dim is None else self.dim(op.operands[0], dim)
-        if op.name == "ragged.max_length":
-            return ("max", self._lengths(op.operands[0], int_attr(op, "level")))
-        if op.name == "ragged.total":
-            return ("total", self._lengths(op.operands[0], int_attr(op, "level")))
+        if op.name in _OF_LENGTHS:
+            return (_OF_LENGTHS[op.name], self._lengths(op.operands[0], int_attr(op, "level")))
         return value
 
     def vector(self, value: ir.Value) -> Key:
@@ -185,12 +184,9 @@ class Keys:
             return self._of_assemble(op, shape, dim)
         if op.name in ("ragged.partition", "ragged.merge", "ragged.split", "ragged.slice", "ragged.select"):
             return self._of_structure(op, shape, dim)
-        if op.name == "tensor.empty":
+        if op.name in ("tensor.empty", "tensor.expand_shape"):
             number = sum(e is None for e in shape.shape[:dim])
-            return self.scalar(op.operands[number])
-        if op.name == "tensor.expand_shape":
-            number = sum(e is None for e in shape.shape[:dim])
-            return self.scalar(op.operands[1 + number])
+            return self.scalar(op.operands[number + (op.name == "tensor.expand_shape")])
         if op.name == "ragged.lengths" and "stored" not in op.attributes and _is_below_first(op):
             return self.dim(op.operands[0], 0)
         return None

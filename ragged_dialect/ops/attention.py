@@ -223,16 +223,11 @@ class Attention(RaggedOp):
 
     def checks(self, ask: Checker[Q]) -> None:
         q, k, v = self.q, self.k, self.v
-        own, other, values = map(tensor_shape, (q, k, v))
         ask.equal(0, ask.extent(k, 0), ask.extent(q, 0))
         ask.equal(0, ask.extent(v, 0), ask.extent(q, 0))
         ask.conform(k, v, [(0, 0), (1, 1)])
-        if None in (own.shape[3], other.shape[3]):
-            ask.equal(3, ask.extent(k, 3), ask.extent(q, 3))
-        if None in (other.shape[2], values.shape[2]):
-            ask.equal(2, ask.extent(v, 2), ask.extent(k, 2))
-        if None in (own.shape[2], other.shape[2]):
-            ask.equal(2, ask.extent(k, 2), ask.extent(q, 2))
+        for dim, x, other in ((3, k, q), (2, v, k), (2, k, q)):
+            self._same(ask, dim, x, other)
 
     def checks_like(self, ask: Checker[Q], **likes: str) -> None:
         """Operands have the lengths and the extents of others."""
@@ -246,8 +241,13 @@ class Attention(RaggedOp):
 
     def same_width(self, ask: Checker[Q], x: ir.Value) -> None:
         """An operand like `o` has the head dim of the values."""
-        if None in (tensor_shape(x).shape[3], tensor_shape(self.v).shape[3]):
-            ask.equal(3, ask.extent(x, 3), ask.extent(self.v, 3))
+        self._same(ask, 3, x, self.v)
+
+    @staticmethod
+    def _same(ask: Checker[Q], dim: int, x: ir.Value, other: ir.Value) -> None:
+        """Extents are equal, where the types do not say both."""
+        if None in (tensor_shape(x).shape[dim], tensor_shape(other).shape[dim]):
+            ask.equal(dim, ask.extent(x, dim), ask.extent(other, dim))
 
     def level_above(self, level: int) -> int | None:
         return level if level < 3 else None
