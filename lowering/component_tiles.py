@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref, scf
-from ragged_dialect.ir import build
-from ragged_dialect.ir.match import terminator
+from ragged_dialect.ir import build, flow
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_address, offsets_of, size_key
@@ -79,13 +78,11 @@ class ComponentTiles:
         before = build.sub(tile, self._first_tile(component, first, rows))
         low = build.value(build.mul(before, rows))
         left = build.sub(build.sub(self._offset(after), self._offset(component)), low)
-        some = scf.IfOp(build.value(build.more(left, 0)))
+        end = flow.branch(build.more(left, 0))
         ends = build.at_most(self._first_tile(after, first, rows), build.add(tile, 1))
         scf.yield_([arith.select(ends, after, component)])
-        with ir.InsertionPoint(some.then_block):
+        with ir.InsertionPoint(end):
             size = build.minimum(left, rows)
-            scf.yield_([])
-        end = terminator(some.then_block)
         block = self.forall.regions[0].blocks[0]
         block.arguments[0].replace_all_uses_with(component)
         for op in list(block.operations)[:-1]:

@@ -150,15 +150,12 @@ class _Components:
                 last, lambda: [search.count, build.value(0)], lambda: search.component(place), types
             )
             long = arith.andi(build.more(length, search.most), build.at_most(following, component))
-            taken = scf.IfOp(arith.ori(last, long))
+            taken = flow.branch(arith.ori(last, long))
             scf.yield_([arith.select(long, build.value(build.add(component, 1)), following)])
-        with ir.InsertionPoint(taken.then_block), self.forall.location:
+        with ir.InsertionPoint(taken), self.forall.location:
             between = forall_over(build.sub(component, following))
-            alone = scf.IfOp(long)
-            scf.yield_([])
-        with ir.InsertionPoint(alone.then_block), self.forall.location:
-            scf.yield_([])
-        self._fill_in(between, following, terminator(alone.then_block), component, elements)
+            alone = flow.branch(long)
+        self._fill_in(between, following, alone, component, elements)
 
     def _fill_in(
         self, between: ir.Operation, start: ir.Value, end: ir.Operation, component: ir.Value, elements: int

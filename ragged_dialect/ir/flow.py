@@ -87,10 +87,14 @@ def choose(
     return list(choice.results)
 
 
+def branch(condition: ir.Value) -> ir.Operation:
+    """An `scf.if` of nothing yet, which has no results: its end, before which goes what it is for."""
+    with ir.InsertionPoint(scf.IfOp(condition).then_block):
+        return scf.YieldOp([]).operation
+
+
 @contextmanager
 def when(condition: ir.Value) -> Generator[None]:
     """What is made inside in an `scf.if`, which has no results."""
-    branch = scf.IfOp(condition)
-    with ir.InsertionPoint(branch.then_block):
+    with ir.InsertionPoint(branch(condition)):
         yield
-        scf.yield_([])

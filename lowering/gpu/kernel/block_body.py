@@ -3,11 +3,11 @@ scalar stores by one thread, barriers in between."""
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import inlined
-from ragged_dialect.ir.match import blocks_of, terminator
+from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ir.walk import find_ops, ops_in, replace
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, may_overlap, root
 from ragged_dialect.lowering.folds import Fold
@@ -73,10 +73,8 @@ class BlockBody:
             self.barriers.before([Access.of(op.operands[1], True)])
             if self.kernel.threads == 1:
                 return
-            guard = scf.IfOp(build.equal(self.thread, 0))
-            with ir.InsertionPoint(guard.then_block):
-                scf.yield_([])
-        op.move_before(terminator(guard.then_block))
+            end = flow.branch(build.equal(self.thread, 0))
+        op.move_before(end)
 
     def _control(self, op: ir.Operation) -> None:
         """Conditions and bounds are the same in all threads, so barriers inside are too. Nothing that

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import ir, scf
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir import flow
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_address, root
@@ -61,9 +62,7 @@ def _merge(earlier: ir.Operation, later: ir.Operation, status: ir.Value) -> None
     for op in [op.operation for op in before.operations][:-1]:
         op.move_before(own[0])
     with ir.InsertionPoint(own[0]), later.location:
-        guard = scf.IfOp(is_good(status))
-        with ir.InsertionPoint(guard.then_block):
-            end = scf.YieldOp([])
+        end = flow.branch(is_good(status))
     for op in own:
         op.move_before(end)
     if Mapping.of(earlier) != Mapping.of(later):

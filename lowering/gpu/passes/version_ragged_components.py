@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 
-from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
@@ -135,9 +135,7 @@ def _make_versions(forall: ir.Operation, number: int, long: int) -> bool:
         _pick_version(found, sizes, short, gates)
         blocks = _recounted(forall, arith.select(short, build.value(0), build.value(sizes.count)))
         large = build.more(build.mul(sizes.rows, sizes.width), long)  # a block may take long, were all rows in one
-        some = scf.IfOp(arith.ori(many, large))
-        with ir.InsertionPoint(some.then_block):
-            last = scf.YieldOp([])
+        last = flow.branch(arith.ori(many, large))
         with ir.InsertionPoint(last):
             theirs: ValueMap = {x: definer(x).clone().results[0] for x in own}
         for part in tiled:
