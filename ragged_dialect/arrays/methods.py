@@ -82,6 +82,7 @@ class Methods(NDArrayOperatorsMixin):
         def layout(self) -> Layout: ...
         @property
         def ndim(self) -> int: ...
+        def _vector(self, part: str, dim: int | None) -> ArrayLike: ...
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: ArrayLike) -> ArrayLike:
         """NumPy's ufuncs with their methods; see `numpy.ufuncs`."""
@@ -302,6 +303,42 @@ class Methods(NDArrayOperatorsMixin):
         """A dim of extent 1 more; a view."""
         return unsqueeze(self, axis=axis)
 
+    @property
+    def offsets(self) -> ArrayLike:
+        """Offsets of the first ragged dim in `values`: int64, one more than there are components."""
+        return self._vector("offsets", None)
+
+    def offsets_of(self, dim: int | None = None) -> ArrayLike:
+        """Offsets of a ragged dim."""
+        return self._vector("offsets", dim)
+
+    @property
+    def lengths(self) -> ArrayLike:
+        """Lengths of the components of the first ragged dim, int64."""
+        return self._vector("lengths", None)
+
+    def lengths_of(self, dim: int | None = None) -> ArrayLike:
+        """Lengths of the components of a ragged dim."""
+        return self._vector("lengths", dim)
+
+    @property
+    def starts(self) -> ArrayLike:
+        """Where the components of the first ragged dim start in `values`, int64."""
+        return self._vector("starts", None)
+
+    def starts_of(self, dim: int | None = None) -> ArrayLike:
+        """Where the components of a ragged dim start."""
+        return self._vector("starts", dim)
+
+    @property
+    def row_ids(self) -> ArrayLike:
+        """The component of every element of the first ragged dim, int64."""
+        return self._vector("row_ids", None)
+
+    def row_ids_of(self, dim: int | None = None) -> ArrayLike:
+        """The component of every element of a ragged dim."""
+        return self._vector("row_ids", dim)
+
     def to_padded(
         self, pad: ArrayLike = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False
     ) -> ArrayLike:
@@ -317,41 +354,8 @@ class TensorMethods(_Traced):
         """The elements, one row after the other; of windows a copy."""
         return parts.values(self)
 
-    @property
-    def offsets(self) -> Tensor:
-        """Offsets of the first ragged dim in `values`: int64, one more than there are components."""
-        return parts.vector(self, "offsets", None)
-
-    def offsets_of(self, dim: int | None = None) -> Tensor:
-        """Offsets of a ragged dim."""
-        return parts.vector(self, "offsets", dim)
-
-    @property
-    def lengths(self) -> Tensor:
-        """Lengths of the components of the first ragged dim, int64."""
-        return parts.vector(self, "lengths", None)
-
-    def lengths_of(self, dim: int | None = None) -> Tensor:
-        """Lengths of the components of a ragged dim."""
-        return parts.vector(self, "lengths", dim)
-
-    @property
-    def starts(self) -> Tensor:
-        """Where the components of the first ragged dim start in `values`, int64."""
-        return parts.vector(self, "starts", None)
-
-    def starts_of(self, dim: int | None = None) -> Tensor:
-        """Where the components of a ragged dim start."""
-        return parts.vector(self, "starts", dim)
-
-    @property
-    def row_ids(self) -> Tensor:
-        """The component of every element of the first ragged dim, int64."""
-        return parts.vector(self, "row_ids", None)
-
-    def row_ids_of(self, dim: int | None = None) -> Tensor:
-        """The component of every element of a ragged dim."""
-        return parts.vector(self, "row_ids", dim)
+    def _vector(self, part: str, dim: int | None) -> Tensor:
+        return parts.vector(self, part, dim)
 
     @property
     def total(self) -> Tensor:

@@ -233,45 +233,16 @@ class RaggedArray(Value, ArrayMethods):
                 self._compacted = self._copied() if _is_long_copy(self) else _compacted(self)
             return self._compacted
 
-    @property
-    def offsets(self) -> Dense:
-        """Offsets of the first ragged dim in `values`: int64, one more than there are components."""
-        return self.offsets_of()
-
-    def offsets_of(self, dim: int | None = None) -> Dense:
-        """Offsets of a ragged dim."""
-        axis, level = self._level(dim, "offsets")
-        return self._given(axis.copies.vectors[axis.places[level]])
-
-    @property
-    def lengths(self) -> Dense:
-        """Lengths of the components of the first ragged dim, int64."""
-        return self.lengths_of()
-
-    def lengths_of(self, dim: int | None = None) -> Dense:
-        """Lengths of the components of a ragged dim."""
-        axis, level = self._level(dim, "lengths")
-        return self._given(axis.lengths(level))
-
-    @property
-    def starts(self) -> Dense:
-        """Where the components of the first ragged dim start in `values`, int64."""
-        return self.starts_of()
-
-    def starts_of(self, dim: int | None = None) -> Dense:
-        """Where the components of a ragged dim start."""
-        axis, level = self._level(dim, "starts")
-        return self._given(axis.copies.starts(level))
-
-    @property
-    def row_ids(self) -> Dense:
-        """The component of every element of the first ragged dim, int64."""
-        return self.row_ids_of()
-
-    def row_ids_of(self, dim: int | None = None) -> Dense:
-        """The component of every element of a ragged dim."""
-        axis, level = self._level(dim, "row_ids")
-        with enough("row_ids"):
+    def _vector(self, part: str, dim: int | None) -> Dense:
+        """An index vector of a ragged dim, by default the first one's: `offsets`, `lengths`, `starts`, `row_ids`."""
+        axis, level = self._level(dim, part)
+        if part == "lengths":
+            return self._given(axis.lengths(level))
+        if part == "starts":
+            return self._given(axis.copies.starts(level))
+        if part == "offsets":
+            return self._given(axis.copies.vectors[axis.places[level]])
+        with enough(part):
             return self._given(row_ids_of(axis.vectors[axis.places[level]]))
 
     @property
