@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ragged_dialect.errors import MissingPackageError
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.ranks.order import Order
 
@@ -31,6 +33,14 @@ _MOMENT = 5e-3
 
 class Told(Exception):
     """What another rank said by `Engine.tell`."""
+
+
+def package(module: str, wanted: str) -> Any:
+    """A module of a package that carries messages. MissingPackageError, with what is `wanted`, where it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingPackageError(f"expected {wanted}, got: {error}") from error
 
 
 def no_trouble() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import importlib
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -13,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.errors import ArgumentError, MissingPackageError, RankError
-from ragged_dialect.ranks.engine import NOTICE_TAG, TAG, Bytes, Check, Engine, wait_until
+from ragged_dialect.errors import ArgumentError, RankError
+from ragged_dialect.ranks.engine import NOTICE_TAG, TAG, Bytes, Check, Engine, package, wait_until
 from ragged_dialect.ranks.group import TIMEOUT, Group
 
 _CHUNK = 2**30
@@ -137,10 +136,7 @@ def mpi(communicator: Any = None, timeout: float = TIMEOUT) -> Group:
     own. `timeout` is how many seconds a rank waits for another one. MissingPackageError without mpi4py
     (`pip install ragged-dialect[mpi]`), ArgumentError for a communicator that this process is not in, or an MPI that is
     not initialized, RankError for a communicator whose group failed: another one is `communicator.Dup()`."""
-    try:
-        library: Any = importlib.import_module("mpi4py.MPI")
-    except ImportError as error:
-        raise MissingPackageError(f"expected mpi4py (pip install ragged-dialect[mpi]), got: {error}") from error
+    library = package("mpi4py.MPI", "mpi4py (pip install ragged-dialect[mpi])")
     if not library.Is_initialized() or library.Is_finalized():
         raise ArgumentError("expected an MPI that is initialized, got one that is not, or not any more")
     given: Any = library.COMM_WORLD if communicator is None else communicator

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ragged_dialect.errors import ArgumentError, DeviceError, MissingPackageError, RankError
-from ragged_dialect.ranks.engine import Check, DeviceArray, Link
+from ragged_dialect.errors import ArgumentError, DeviceError, RankError
+from ragged_dialect.ranks.engine import Check, DeviceArray, Link, package
 from ragged_dialect.ranks.group import TIMEOUT, Group
 
 Library: TypeAlias = Any
@@ -84,10 +83,7 @@ def nccl(group: Group, timeout: float = TIMEOUT) -> Group:
     """
     if not isinstance(group, Group):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"expected a group that carries lengths, got {type(group).__name__}")
-    try:
-        cupy: Library = importlib.import_module("cupy")
-    except ImportError as error:
-        raise MissingPackageError(f"expected CuPy (pip install ragged-dialect[cuda12]), got: {error}") from error
+    cupy: Library = package("cupy", "CuPy (pip install ragged-dialect[cuda12])")
     library: Library = getattr(cupy.cuda, "nccl", None)
     if not getattr(library, "available", False):
         raise DeviceError("expected a CuPy with NCCL, got one without")

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary, finalize, ref
 
 import numpy as np
 
-from ragged_dialect.errors import ArgumentError, MissingPackageError, RankError
-from ragged_dialect.ranks.engine import NOTICE_TAG, TAG, TEXT, Bytes, Check, Engine, Told
+from ragged_dialect.errors import ArgumentError, RankError
+from ragged_dialect.ranks.engine import NOTICE_TAG, TAG, TEXT, Bytes, Check, Engine, Told, package
 from ragged_dialect.ranks.group import TIMEOUT, Group
 from ragged_dialect.ranks.torch_waiter import Waiter, Work
 
@@ -153,10 +153,7 @@ def torch_group(process_group: Any = None, timeout: float = TIMEOUT) -> Group:
     is given. `timeout` is how many seconds a rank waits for another one. MissingPackageError without torch,
     ArgumentError before `init_process_group`, RankError for a process group whose group failed: another one is
     `torch.distributed.new_group()`."""
-    try:
-        distributed: Any = importlib.import_module("torch.distributed")
-    except ImportError as error:
-        raise MissingPackageError(f"expected torch (pip install torch), got: {error}") from error
+    distributed = package("torch.distributed", "torch (pip install torch)")
     if not distributed.is_available() or not distributed.is_initialized():
         raise ArgumentError("expected a process group of torch.distributed, got none (init_process_group)")
     group: Any = distributed.group.WORLD if process_group is None else process_group

@@ -22,6 +22,7 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.ir import build
 
 Scalars: TypeAlias = "Callable[[list[ir.Value]], Sequence[ir.Value]]"
 
@@ -190,33 +191,32 @@ def rounded(x: Tensor, *, decimals: int) -> Tensor:
     return astype(made, dtype=x.dtype) if whole else made
 
 
+def _formula(x: Tensor, like: str, body: Callable[[ir.Value], ir.Value], number: Callable[[float], float]) -> Tensor:
+    """A function of floats, in the dtypes of one of NumPy's; `number` is that of a number of Python."""
+    inputs, outputs = resolve(like, [x])
+    return map_elements(x.trace, [x], inputs, outputs, lambda v: [body(v[0])], lambda v: [number(v)])[0]
+
+
 @operation("erf")
 def erf(x: Tensor) -> Tensor:
     """The error function."""
-    inputs, outputs = resolve("exp", [x])
-    return map_elements(
-        x.trace, [x], inputs, outputs, lambda v: [elements.create("math.erf", *v)], lambda v: [math.erf(v)]
-    )[0]
+    return _formula(x, "exp", lambda v: elements.create("math.erf", v), math.erf)
 
 
 @operation("root")
 def root(x: Tensor) -> Tensor:
     """The square root of sums of squares. Where it is 0 they all are, and its derivative is 0, as PyTorch's is of
     deviations and norms."""
-    inputs, outputs = resolve("sqrt", [x])
 
-    def body(v: list[ir.Value]) -> list[ir.Value]:
-        is_zero = elements.compare("eq", v[0], elements.constant(outputs[0], 0))
-        nonzero = elements.select(is_zero, elements.constant(outputs[0], 1), v[0])
-        return [elements.select(is_zero, v[0], elements.create("math.sqrt", nonzero))]
+    def body(v: ir.Value) -> ir.Value:
+        is_zero = elements.compare("eq", v, build.constant(v.type, 0))
+        nonzero = elements.select(is_zero, build.constant(v.type, 1), v)
+        return elements.select(is_zero, v, elements.create("math.sqrt", nonzero))
 
-    return map_elements(x.trace, [x], inputs, outputs, body, lambda v: [math.sqrt(v)])[0]
+    return _formula(x, "sqrt", body, math.sqrt)
 
 
 @operation("rsqrt")
 def rsqrt(x: Tensor) -> Tensor:
     """One over the square root."""
-    inputs, outputs = resolve("sqrt", [x])
-    return map_elements(
-        x.trace, [x], inputs, outputs, lambda v: [elements.create("math.rsqrt", *v)], lambda v: [v**-0.5]
-    )[0]
+    return _formula(x, "sqrt", lambda v: elements.create("math.rsqrt", v), lambda v: v**-0.5)
