@@ -12,6 +12,7 @@ from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.lowering.check_conditions import evaluate
 from ragged_dialect.lowering.validity import require_own_names
 from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.traits import optional_int
 
 Statement: TypeAlias = "tuple[ir.Value | int | str | None, ...]"
 
@@ -45,14 +46,9 @@ def settle(module: ir.Operation) -> None:
             require_around(outer)
 
 
-def factor_of(op: ir.Operation) -> int | None:
-    """The `factor` of an assert, None without one."""
-    return op.attributes["factor"].value if "factor" in op.attributes else None
-
-
 def record_of(op: ir.Operation, number: int) -> list[ir.Value]:
     """The status record (`runtime/status.py`) that an assert, the check of a number, leaves, as i64."""
-    record = evaluate(op.attributes["kind"].value, list(op.operands), factor_of(op))
+    record = evaluate(op.attributes["kind"].value, list(op.operands), optional_int(op, "factor"))
     failed = build.at_least(record[0], 0)
     given = arith.select(failed, build.constant(build.i64(), number), build.constant(build.i64(), 0))
     return [given, *(build.to_i64(x) for x in record)]
@@ -60,7 +56,7 @@ def record_of(op: ir.Operation, number: int) -> list[ir.Value]:
 
 def statement(op: ir.Operation) -> Statement:
     """What an assert says: asserts with equal statements hold or fail together."""
-    return op.attributes["kind"].value, factor_of(op), *op.operands
+    return op.attributes["kind"].value, optional_int(op, "factor"), *op.operands
 
 
 def description(op: ir.Operation) -> ir.ArrayAttr:

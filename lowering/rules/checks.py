@@ -8,10 +8,10 @@ from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.lowering import walks
-from ragged_dialect.lowering.asserts import factor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.ops.checks import AssertConformOp
+from ragged_dialect.traits import optional_int
 from ragged_dialect.types import is_tensor
 
 
@@ -21,7 +21,7 @@ def lower_assert_valid(ctx: Lowering, op: ir.Operation) -> None:
     data = [shapes.as_vector(v) if is_tensor(v.type) else build.to_index(v) for v in op.operands]
     attributes = op.attributes
     kind, name, level = (attributes[key].value for key in ("kind", "op", "level"))
-    builders.assert_valid(data, kind, name, level, factor_of(op))
+    builders.assert_valid(data, kind, name, level, optional_int(op, "factor"))
 
 
 def lower_assert_conform(ctx: Lowering, op: ir.Operation) -> None:
