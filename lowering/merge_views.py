@@ -94,8 +94,7 @@ def _merge_tile_parts(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     merge of the dim with it."""
     if parts.layout.is_plain(dim):
         return _tile_rows(parts, dim, shape)
-    axis, at = parts.layout.locate(dim + 1)
-    letters = parts.layout.axes[axis]
+    axis, at, letters = parts.layout.level(dim + 1)
     spelling = f"{letters[: at + 1]}r{letters[at + 2 :]}"
     layout = type(parts.layout)((*parts.layout.axes[:axis], spelling, *parts.layout.axes[axis + 1 :]))
     middle = RaggedShape(layout, tuple(None if k == dim + 2 else e for k, e in enumerate(parts.shape.shape)))
@@ -109,8 +108,7 @@ def _merge_tile_parts(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
 def _as_stored(parts: Parts, dim: int) -> tuple[Parts, int]:
     """Parts whose components of a level are in the order of storage, and that level: where windows above take some of
     them, in an order of their own, all levels above are one that takes each."""
-    axis, at = parts.layout.locate(dim)
-    letters = parts.layout.axes[axis]
+    axis, at, letters = parts.layout.level(dim)
     if "w" not in letters[:at]:
         return parts, dim
     first = parts.layout.dims(axis)[0]

@@ -19,8 +19,7 @@ from ragged_dialect.types import is_tensor
 def select_parts(parts: Parts, dim: int, index: ir.Value) -> Parts:
     """One index of a dim."""
     shape = parts.shape.select(dim)
-    axis, at = parts.layout.locate(dim)
-    letters = parts.layout.axes[axis]
+    _, at, letters = parts.layout.level(dim)
     if letters == "d":
         return _select_plain(parts, dim, index, shape)
     if at == 0:
@@ -224,8 +223,7 @@ def _spread(parts: Parts, dim: int, axis: int, at: int, shape: RaggedShape, gath
 def slice_parts(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value) -> Parts:
     """The range [lo, hi) of a dim."""
     shape = parts.shape.slice(dim)
-    axis, at = parts.layout.locate(dim)
-    letters = parts.layout.axes[axis]
+    axis, at, letters = parts.layout.level(dim)
     if letters[at] in RAGGED:
         return _slice_ragged(parts, dim, lo, hi, shape)
     lo, hi = build.to_index(lo), build.to_index(hi)

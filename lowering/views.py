@@ -99,8 +99,7 @@ def expand(x: ir.Value, groups: list[list[int]], sizes: list[Mixed]) -> ir.Value
 def positions(parts: Parts, dim: int) -> Mixed:
     """Number of positions of a ragged level, from extents where they tell; below a window with a dense level of extent
     0 as many as the windows reach."""
-    axis, at = parts.layout.locate(dim)
-    letters = parts.layout.axes[axis]
+    axis, at, letters = parts.layout.level(dim)
     if at + 1 == len(letters) or set(letters[at + 1 :]) == {"t"}:
         return parts.storage_dim(axis)
     if letters[at + 1] in RAGGED:

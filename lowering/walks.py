@@ -83,8 +83,7 @@ def collected(
 
 def logical_lengths(parts: Parts, dim: int) -> ir.Value:
     """Lengths of a level, one per index tuple of the levels above it, in logical order."""
-    axis, at = parts.layout.locate(dim)
-    letters = parts.layout.axes[axis]
+    axis, at, letters = parts.layout.level(dim)
     if letters[at] in RAGGED and "w" not in letters[:at]:
         lengths = element_lengths(parts, dim)
         factor = parts.shape.factor(dim)

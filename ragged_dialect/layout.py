@@ -112,6 +112,11 @@ class Layout:
             raise LayoutError(f"expected dim in [0, {self.rank}), got {dim}")
         return self._places[dim]
 
+    def level(self, dim: int) -> tuple[int, int, str]:
+        """Storage axis of a logical dim, its place there, and the letters of that axis."""
+        axis, at = self.locate(dim)
+        return axis, at, self.axes[axis]
+
     def above(self, dim: int) -> range:
         """Dims of the levels above `dim` in its axis."""
         axis, at = self.locate(dim)
@@ -128,8 +133,7 @@ class Layout:
 
     def is_batch(self, dim: int) -> bool:
         """Whether a dim is a dense level of an axis with ragged levels."""
-        axis, at = self.locate(dim)
-        letters = self.axes[axis]
+        _, at, letters = self.level(dim)
         return letters[at] == "d" and any(c in RAGGED for c in letters)
 
     def is_split_outer(self, dim: int) -> bool:

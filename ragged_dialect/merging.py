@@ -47,8 +47,7 @@ def merge_rule(shape: RaggedShape, dim: int) -> MergeRule:
 
 
 def _same_axis(layout: Layout, dim: int) -> str:
-    axis, at = layout.locate(dim)
-    letters = layout.axes[axis]
+    _, at, letters = layout.level(dim)
     pair = letters[at : at + 2]
     if pair == "tt":
         return "tiles"
@@ -91,8 +90,7 @@ def _dropping(at_offset: int) -> Callable[[RaggedShape, int], RaggedShape]:
     """Drop one of the two letters; the extent is their product where the kept level is dense."""
 
     def result(shape: RaggedShape, dim: int) -> RaggedShape:
-        axis, at = shape.layout.locate(dim)
-        letters = shape.layout.axes[axis]
+        axis, at, letters = shape.layout.level(dim)
         gone = at + at_offset
         kept = letters[at + 1 - at_offset]
         extent = product(shape.shape[dim : dim + 2]) if kept in "dt" else None
@@ -103,8 +101,7 @@ def _dropping(at_offset: int) -> Callable[[RaggedShape, int], RaggedShape]:
 
 def _first(shape: RaggedShape, dim: int) -> RaggedShape:
     """Drop the second letter; the first one has no static extent then."""
-    axis, at = shape.layout.locate(dim)
-    letters = shape.layout.axes[axis]
+    axis, at, letters = shape.layout.level(dim)
     return _replaced(shape, dim, shape.layout.replace_axis(axis, letters[: at + 1] + letters[at + 2 :]), None)
 
 
@@ -118,8 +115,7 @@ def _join_axes(shape: RaggedShape, dim: int) -> RaggedShape:
 
 def _tile_parts(shape: RaggedShape, dim: int) -> RaggedShape:
     layout = shape.layout
-    axis, at = layout.locate(dim)
-    letters = layout.axes[axis]
+    axis, at, letters = layout.level(dim)
     if layout.is_plain(dim):
         tiles = layout.axes[axis + 1][2:]
         axes = (*layout.axes[:axis], "dr" + tiles, *layout.axes[axis + 2 :])

@@ -69,8 +69,7 @@ class RaggedShape:
     def has_extent_part(self, dim: int) -> bool:
         """Whether a dim's extent travels as an `index` of the 1:N form: a dynamic dense level of
         an axis of several levels whose extent no vector's size gives."""
-        axis, at = self.layout.locate(dim)
-        letters = self.layout.axes[axis]
+        _, at, letters = self.layout.level(dim)
         if letters == "d" or letters[at] != "d" or self.shape[dim] is not None:
             return False
         lead = len(letters) - len(letters.lstrip("d"))
@@ -101,8 +100,7 @@ class RaggedShape:
     @lru_cache(maxsize=4096)
     def partition(self, dim: int, rank: int, count: Extent, rows: Extent = None) -> RaggedShape:
         """Partition `dim` by a vector of `rank` 1 or 2 into `count` components (per row of `rows`)."""
-        axis, at = self.layout.locate(dim)
-        letters = self.layout.axes[axis]
+        axis, at, letters = self.layout.level(dim)
         self._refuse_split(dim)
         if rank == 1:
             return self._partition_flat(dim, count)
@@ -129,8 +127,7 @@ class RaggedShape:
             )
 
     def _partition_flat(self, dim: int, count: Extent) -> RaggedShape:
-        axis, at = self.layout.locate(dim)
-        letters = self.layout.axes[axis]
+        axis, at, letters = self.layout.level(dim)
         if at > 0:
             what = "ragged" if letters[at] in RAGGED else "batch"
             raise LayoutError(f"expected offsets of rank 2 for {what} dim {dim}, got rank 1")
@@ -155,8 +152,7 @@ class RaggedShape:
         """Split `dim` by a factor."""
         if factor < 1:
             raise LayoutError(f"expected a factor of at least 1, got {factor}")
-        axis, at = self.layout.locate(dim)
-        letters = self.layout.axes[axis]
+        axis, at, letters = self.layout.level(dim)
         outer = self._split_outer_extent(dim, factor)
         below = letters[at + 1 :]
         if self.layout.is_batch(dim):
@@ -186,8 +182,7 @@ class RaggedShape:
     @lru_cache(maxsize=4096)
     def select(self, dim: int) -> RaggedShape:
         """Select one index of `dim`: the result has one dim less."""
-        axis, at = self.layout.locate(dim)
-        letters = self.layout.axes[axis]
+        axis, at, letters = self.layout.level(dim)
         self._refuse_tiles(dim)
         shape = (*self.shape[:dim], *self.shape[dim + 1 :])
         if letters == "d":
@@ -204,8 +199,7 @@ class RaggedShape:
     @lru_cache(maxsize=4096)
     def slice(self, dim: int, extent: Extent = None) -> RaggedShape:
         """A range of `dim`; `extent` is its size when dense and known."""
-        axis, at = self.layout.locate(dim)
-        letters = self.layout.axes[axis]
+        axis, at, letters = self.layout.level(dim)
         self._refuse_split(dim)
         shape = (*self.shape[:dim], None if letters[at] in RAGGED else extent, *self.shape[dim + 1 :])
         if at == 0:
@@ -235,8 +229,7 @@ class RaggedShape:
 
     def reduce_across(self, dim: int) -> RaggedShape:
         """The axis of the innermost ragged level `dim` becomes one dense dim."""
-        axis, at = self.layout.locate(dim)
-        letters = self.layout.axes[axis]
+        axis, at, letters = self.layout.level(dim)
         if letters[at] not in RAGGED or at != len(letters) - 1:
             raise LayoutError(
                 f'expected an innermost ragged dim without tiles, got dim {dim} of layout "{self.layout}"'

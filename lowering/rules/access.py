@@ -62,8 +62,7 @@ def lower_row_ids(ctx: Lowering, op: ir.Operation) -> None:
 
 def _element_offsets(parts: Parts, dim: int) -> ir.Value:
     """Offsets of the elements of a ragged level, by logical component."""
-    axis, at = parts.layout.locate(dim)
-    letters = parts.layout.axes[axis]
+    axis, at, letters = parts.layout.level(dim)
     if "w" in letters[:at]:
         return vectors.scan(
             walks.per_tuple(parts, axis, at, lambda fixed: parts.component(dim, parts.position(axis, fixed))[1])
@@ -79,8 +78,7 @@ def level_total(parts: Parts, dim: int) -> Mixed:
 
 def _known_total(parts: Parts, dim: int) -> Mixed | None:
     """The total of a level whose elements are all counted by an extent."""
-    axis, at = parts.layout.locate(dim)
-    letters = parts.layout.axes[axis]
+    axis, at, letters = parts.layout.level(dim)
     if letters[at] != "r" or "w" in letters[:at] or parts.shape.factor(dim) != 1:
         return None
     if at + 1 == len(letters):

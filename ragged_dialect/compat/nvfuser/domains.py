@@ -261,9 +261,8 @@ def as_flattened(nested: RaggedArray, batch_dim: int = 0, ragged_dim: int = 1) -
     LayoutError for a dim that is no batch of the ragged dim."""
     check_ragged("as_flattened", nested)
     batch_dim, ragged_dim = (integer("as_flattened", "dim", dim) for dim in (batch_dim, ragged_dim))
-    number, level = nested.layout.locate(ragged_dim)
+    number, level, letters = nested.layout.level(ragged_dim)
     first = nested.layout.dims(number)[0]
-    letters = nested.layout.axes[number]
     if not first <= batch_dim < ragged_dim or letters[level] not in "rw" or set(letters[:level]) != {"d"}:
         raise LayoutError(
             f"as_flattened: expected a ragged dim and one of its batch dims, got dims {ragged_dim} and {batch_dim} "
