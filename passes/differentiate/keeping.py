@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragged_dialect._mlir import ext, ir
-from ragged_dialect.ir.match import bit_width, defining_op, is_number
+from ragged_dialect.ir.match import bit_width, definer, defining_op, is_number
 from ragged_dialect.ir.numbering import numbered
 from ragged_dialect.iteration import LINALG_OPS, analyze
 from ragged_dialect.passes.differentiate.flow import reads, recorded
@@ -111,8 +111,7 @@ def _bytes(value: ir.Value) -> int | None:
 def use_kept(value: ir.Value, storage: ir.Value) -> tuple[ir.Value, list[ir.Operation]]:
     """Put kept elements in place of those that a value of a function has; what stands for it, and the ops that were
     made. They have its structure, so that only its elements need not be computed."""
-    op = defining_op(value)
-    assert op is not None
+    op = definer(value)
     with ir.InsertionPoint.after(op), op.location:
         made, kept = recorded(op.block, lambda: reassembled(storage, value))
     value.replace_all_uses_except(kept, made)
