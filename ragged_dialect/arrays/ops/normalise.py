@@ -51,8 +51,7 @@ def _maximum_and_sum(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
 @operation("softmax")
 def softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
     """exp(x) over the sum of it along dims; the largest element is taken off first."""
-    x = _floating(x)
-    found = grouped(x, dims_of(x, axis))
+    found = grouped(_floating(x), dims_of(x, axis))
     return found.back(_softmax(found.value, found.dims))
 
 
@@ -94,8 +93,7 @@ def logsumexp(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -
 @operation("log_softmax")
 def log_softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
     """log of the softmax along dims."""
-    x = _floating(x)
-    grouping = grouped(x, dims_of(x, axis))
+    grouping = grouped(_floating(x), dims_of(x, axis))
     high, sums = _maximum_and_sum(grouping.value, grouping.dims)
 
     def body(element: ir.Value, high: ir.Value, total: ir.Value) -> ir.Value:
@@ -109,8 +107,7 @@ def layer_norm(
     x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, *, axis: AxisArgument = -1, eps: float = 1e-5
 ) -> Tensor:
     """(x - mean) / sqrt(variance + eps) over dims, times `weight` plus `bias`, which broadcast."""
-    x = _floating(x)
-    grouping = grouped(x, dims_of(x, axis))
+    grouping = grouped(_floating(x), dims_of(x, axis))
     middle, number = mean_of(grouping.value, grouping.dims)
     scale = _inverse_root(UFUNCS["divide"](squares_about(grouping.value, grouping.dims, middle), number), eps)
 
@@ -124,9 +121,8 @@ def layer_norm(
 @operation("rms_norm")
 def rms_norm(x: Tensor, weight: Tensor | None = None, *, axis: AxisArgument = -1, eps: float = 1e-5) -> Tensor:
     """x / sqrt(mean of squares + eps) over dims, times `weight`, which broadcasts."""
-    x = _floating(x)
-    grouping = grouped(x, dims_of(x, axis))
-    inner = wide(x.dtype)
+    grouping = grouped(_floating(x), dims_of(x, axis))
+    inner = wide(grouping.value.dtype)
     sums = summed(grouping.value, grouping.dims, inner, lambda e: arith.mulf(e[0], e[0]))
     scale = _inverse_root(UFUNCS["divide"](sums, count(grouping.value, grouping.dims, inner)), eps)
     made = _with_reduced(grouping.value, grouping.dims, [scale], arith.mulf)
