@@ -46,10 +46,10 @@ def _select_plain(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -
 def _select_leading(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """A component: levels below it start anew at 0, windows keep their starts."""
     axis, _ = parts.layout.locate(dim)
-    return _rebased(parts, axis, dim, shape, *parts_under(parts, axis, dim, index), dropping(dim))
+    return _rebased(parts, axis, dim, shape, *_under(parts, dim, index), dropping(dim))
 
 
-def parts_under(parts: Parts, axis: int, dim: int, index: ir.Value) -> tuple[Mixed, Mixed, int]:
+def _under(parts: Parts, dim: int, index: ir.Value) -> tuple[Mixed, Mixed, int]:
     """Positions (low, size) of the level below the leading one, under an index, and its dim."""
     below = dim + 1
     if parts.layout.letter(below) == "d":

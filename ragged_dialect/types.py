@@ -8,7 +8,7 @@ from typing import TypeGuard
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.dialect import LayoutAttr
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.layout import Extent, Layout, Shape
+from ragged_dialect.layout import Layout, Shape
 from ragged_dialect.shape import Part, RaggedShape
 
 
@@ -68,9 +68,9 @@ def dense_type(shape: Shape, element: ir.Type, encoding: ir.Attribute | None = N
     return ir.RankedTensorType.get([DYNAMIC if e is None else e for e in shape], element, encoding=encoding)
 
 
-def vector_type(extent: Extent = None) -> ir.RankedTensorType:
+def vector_type() -> ir.RankedTensorType:
     """`tensor<?xi64>`: the type of index vectors."""
-    return dense_type((extent,), ir.IntegerType.get_signless(64))
+    return dense_type((None,), ir.IntegerType.get_signless(64))
 
 
 def storage_type(shape: RaggedShape, element: ir.Type) -> ir.RankedTensorType:

@@ -26,7 +26,7 @@ from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_tensor
 
 
-def _lifted(program: Program, op: ir.Operation, function: Function) -> Run:
+def _lifted(function: Function) -> Run:
     """A function of scalars and arrays on ragged tensors too: on their elements in logical order;
     the result has storage of its own."""
 
@@ -42,34 +42,34 @@ def _lifted(program: Program, op: ir.Operation, function: Function) -> Run:
 def _arith(program: Program, op: ir.Operation) -> Run:
     name = op.name.removeprefix("arith.")
     if name in BINARY:
-        return _lifted(program, op, BINARY[name])
+        return _lifted(BINARY[name])
     if name in CASTS:
         cast, dtype = CASTS[name], result_dtype(op)
-        return _lifted(program, op, lambda x: cast(x, dtype))
+        return _lifted(lambda x: cast(x, dtype))
     raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
 
 
 @handler("arith.negf")
 def _negf(program: Program, op: ir.Operation) -> Run:
-    return _lifted(program, op, lambda x: -np.asarray(x))
+    return _lifted(lambda x: -np.asarray(x))
 
 
 @handler("arith.cmpi")
 def _cmpi(program: Program, op: ir.Operation) -> Run:
-    return _lifted(program, op, INTEGER_PREDICATES[int_attr(op, "predicate")])
+    return _lifted(INTEGER_PREDICATES[int_attr(op, "predicate")])
 
 
 @handler("arith.cmpf")
 def _cmpf(program: Program, op: ir.Operation) -> Run:
     compare = FLOAT_PREDICATES[int_attr(op, "predicate")]
-    return _lifted(program, op, lambda a, b: compare(np.asarray(a), np.asarray(b)))
+    return _lifted(lambda a, b: compare(np.asarray(a), np.asarray(b)))
 
 
 @handler("arith.select")
 def _select(program: Program, op: ir.Operation) -> Run:
     if not is_tensor(op.operands[0].type):
         return pure(lambda condition, a, b: a if condition else b)
-    return _lifted(program, op, select)
+    return _lifted(select)
 
 
 @handler("arith.addui_extended", "arith.mulsi_extended", "arith.mului_extended")
@@ -111,12 +111,12 @@ def _math(program: Program, op: ir.Operation) -> Run:
     name = op.name.removeprefix("math.")
     if name not in FUNCTIONS:
         raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
-    return _lifted(program, op, FUNCTIONS[name])
+    return _lifted(FUNCTIONS[name])
 
 
 @handler("math.sincos")
 def _sincos(program: Program, op: ir.Operation) -> Run:
-    sine, cosine = (_lifted(program, op, FUNCTIONS[name]) for name in ("sin", "cos"))
+    sine, cosine = (_lifted(FUNCTIONS[name]) for name in ("sin", "cos"))
     return lambda env, operands: [*sine(env, operands), *cosine(env, operands)]
 
 

@@ -101,7 +101,6 @@ def test_part_type() -> None:
 
 def test_vector_type() -> None:
     assert str(types.vector_type()) == "tensor<?xi64>"
-    assert str(types.vector_type(4)) == "tensor<4xi64>"
 
 
 def test_compatible() -> None:
