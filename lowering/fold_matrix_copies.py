@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import takewhile
 
 from ragged_dialect._mlir import ir
@@ -12,7 +11,6 @@ from ragged_dialect.lowering.buffers import is_address
 from ragged_dialect.passes.base import RaggedPass
 
 
-@dataclass(frozen=True)
 class FoldMatrixCopies(RaggedPass):
     """Drop the copy of a matrix that is taken for a vector again, where it is the view of one.
 
@@ -28,7 +26,6 @@ class FoldMatrixCopies(RaggedPass):
     One-shot-bufferize copies it, since the type of a view whose rows have a length that is not static does not say
     that they follow one another. Precondition: runs right after it.
     """
-
 
     def run(self, op: ir.Operation) -> None:
         """Drop the copies of a module."""

@@ -9,7 +9,16 @@ from math import prod
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.match import bit_width, blocks_of, defining_op, element_of, enclosing, is_number, loop_of, made_by
+from ragged_dialect.ir.match import (
+    bit_width,
+    blocks_of,
+    defining_op,
+    element_of,
+    enclosing,
+    is_number,
+    loop_of,
+    made_by,
+)
 from ragged_dialect.ir.walk import erase_unused
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass

@@ -8,7 +8,7 @@ from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import byte_size, constant_int, defining_op, enclosing, made_by
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.loop_annotations import LOOP, is_of_vectors, keep_vectors
 from ragged_dialect.lowering.math.library import call_masked
@@ -92,9 +92,7 @@ def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
             lanes = min(lanes, least)
             rest = None if count is None else count % lanes
         if rest == 0:
-            for result, init in zip(body.loop.results, list(body.loop.operands)[3:], strict=True):
-                result.replace_all_uses_with(init)
-            body.loop.erase()
+            replace(body.loop, *list(body.loop.operands)[3:])
             return True
         alone = masked and count is None and not stores and least < lanes and not long and _may_be_short(body)
         body.rest = rest if masked and not whole and rest is not None and rest < lanes else None

@@ -325,5 +325,5 @@ def of_a_fake_tensor(function: Any) -> Any:
 def test_tensors_without_values(kind: str) -> None:
     transform = of_a_fake_tensor if kind == "fake" else getattr(torch.func, kind)
     call, x = transform(lambda x: ragged(x).sum()), values(5)
-    with pytest.raises(ArgumentError, match="expected a tensor that has values, got one that stands for others"):
+    with pytest.raises(ArgumentError, match=r"expected a tensor that has values, got one that stands for others \("):
         call(x.reshape(1, 5) if kind == "vmap" else x)
