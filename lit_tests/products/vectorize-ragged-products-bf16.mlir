@@ -60,30 +60,32 @@ func.func @pairs(%x: memref<?x16xbf16>, %w: memref<16x32xbf16>, %o: memref<?x32x
 #w = affine_map<(m, n, k) -> (k, n)>
 #o = affine_map<(m, n, k) -> (m, n)>
 
-// Of a left side that is across memory in the sums a pair is made of two elements. Sums whose length is not known have
-// a last step with one.
+// Of a left side that is across memory in the sums pairs are made of two rows of it, where a block has as many, else of
+// two elements. Sums whose length is not known have a last step with one.
 
 // CHECK-LABEL: func.func @across
-// CHECK-SAME: (%[[X:.*]]: memref<?x16xbf16>
+// CHECK-SAME: (%[[X:.*]]: memref<?x20xbf16>
 // CHECK: scf.if
 // CHECK: vector.interleave %{{.*}}, %cst
 // CHECK: %[[SUMS:.*]]:8 = scf.for
-// CHECK: %[[FIRST:.*]] = memref.load %[[X]]
-// CHECK: %[[SECOND:.*]] = memref.load %[[X]]
+// CHECK: %[[FIRST:.*]] = vector.load %[[X]]{{.*}}, vector<8xbf16>
+// CHECK: %[[SECOND:.*]] = vector.load %[[X]]{{.*}}, vector<8xbf16>
+// CHECK: %[[MIXED:.*]] = vector.interleave %[[FIRST]], %[[SECOND]]
+// CHECK: vector.bitcast %[[MIXED]] : vector<16xbf16> to vector<8xi32>
+// CHECK: llvm.inline_asm
+// CHECK: %{{.*}}:8 = scf.if
+// CHECK: llvm.inline_asm
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %[[SUMS]]#0
+// CHECK: %[[HALF:.*]]:4 = scf.for
 // CHECK: %[[LOW:.*]] = arith.extui %{{.*}} : i16 to i32
 // CHECK: %[[UP:.*]] = arith.extui %{{.*}} : i16 to i32
 // CHECK: %[[MOVED:.*]] = arith.shli %[[UP]], %c16_i32
 // CHECK: arith.ori %[[LOW]], %[[MOVED]]
-// CHECK: llvm.inline_asm
-// CHECK: %{{.*}}:8 = scf.if
-// CHECK-NOT: arith.ori
-// CHECK: llvm.inline_asm
-// CHECK: } else {
-// CHECK-NEXT: scf.yield %[[SUMS]]#0
 // NONE-LABEL: func.func @across
-func.func @across(%x: memref<?x16xbf16>, %w: memref<?x32xbf16>, %o: memref<16x32xf32>) {
+func.func @across(%x: memref<?x20xbf16>, %w: memref<?x32xbf16>, %o: memref<20x32xf32>) {
   linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%x, %w : memref<?x16xbf16>, memref<?x32xbf16>) outs(%o : memref<16x32xf32>) {
+      ins(%x, %w : memref<?x20xbf16>, memref<?x32xbf16>) outs(%o : memref<20x32xf32>) {
   ^bb0(%a: bf16, %b: bf16, %c: f32):
     %wide_a = arith.extf %a : bf16 to f32
     %wide_b = arith.extf %b : bf16 to f32

@@ -137,12 +137,24 @@ class PairEmitter(ProductEmitter):
 
         def step(j: Mixed, sums: list[ir.Value], both: bool = True) -> list[ir.Value]:
             row = pairs.load_at(panel, [build.value(j), build.value(0)])
-            found = [self._pair(row, part, build.mul(j, 2), both) for row in places]
+            found = self._pairs(places, part, build.mul(j, 2), both)
             return [add(x, vector.broadcast(pairs.vector, pair), row) for x, pair in zip(sums, found, strict=True)]
 
         whole = build.divide(part.depth, 2)
         sums = flow.for_loop(whole, [regs.splat(0.0)] * len(places), step)
         return self._if_odd(part, lambda: step(whole, sums, both=False), sums)
+
+    def _pairs(self, places: Sequence[Places], part: Part, j: Mixed, both: bool) -> list[ir.Value]:
+        """What `_pair` gives of some rows; of a whole block, whose rows lie side by side across memory, as a vector."""
+        left, product = self.product.left, self.product
+        if left.loops[-1] != product.m or not left.is_along_memory() or len(places) != self.regs.rows:
+            return [self._pair(row, part, j, both) for row in places]
+        block = replace(self.regs, element=ir.BF16Type.get(), lanes=len(places))
+        steps = [j, build.add(j, 1)][: 1 + both]
+        rows = [block.load_at(left.buffer, left.at({**places[0], product.k: build.add(part.k, k)})) for k in steps]
+        mixed = vector.interleave(rows[0], rows[1] if both else block.splat(0.0))
+        pairs = vector.bitcast(_vector(len(places), 32), mixed)
+        return [vector.extract(pairs, [], [i]) for i in range(len(places))]
 
     def _pair(self, row: Places, part: Part, j: Mixed, both: bool) -> ir.Value:
         """Elements of the left side in two steps, or in one and a zero, as an integer."""
