@@ -81,6 +81,29 @@ func.func @running(%x: memref<?x15xf32>, %n: index, %size: index) -> memref<?x15
   return %y : memref<?x15xf32>
 }
 
+// Up to six elements are looked up one by one: a vector with a mask takes as long for one.
+
+// CHECK-LABEL: func.func @few
+// CHECK: scf.for
+// CHECK: %[[FEW:.*]] = arith.cmpi sle, %{{.*}}, %c6
+// CHECK: scf.if %[[FEW]]
+// CHECK: memref.load %{{.*}} : memref<?x16xf32>
+// CHECK: } {llvm.loop_annotation
+// CHECK: else
+// CHECK: vector.gather
+func.func @few(%x: memref<?x16xf32> {llvm.noalias}, %ids: memref<?xindex> {llvm.noalias}, %y: memref<?x?xf32> {llvm.noalias}, %n: index, %count: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %r = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %count step %c1 {
+      %at = memref.load %ids[%k] : memref<?xindex>
+      %a = memref.load %x[%r, %at] : memref<?x16xf32>
+      memref.store %a, %y[%r, %k] : memref<?x?xf32>
+    }
+  }
+  return
+}
+
 // Three registers and nothing behind them.
 
 // CHECK-LABEL: func.func @whole

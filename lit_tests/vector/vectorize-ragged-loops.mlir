@@ -265,12 +265,12 @@ func.func @runs(%offsets: memref<?xi64>, %n: index, %m: index) -> memref<?xi64> 
 
 // CHECK-LABEL: func.func @copy
 // CHECK-SAME: %[[N:[a-z0-9]*]]: index)
-// CHECK: %[[FEW:.*]] = arith.cmpi slt, %[[N]], %c256
-// CHECK: scf.if %[[FEW]]
+// CHECK: %[[MANY:.*]] = arith.cmpi sge, %[[N]], %c256
+// CHECK: scf.if %[[MANY]]
+// CHECK: memref.store {{.*}} : memref<?xf32>
+// CHECK: else
 // CHECK: vector.store
 // CHECK: vector.maskedstore
-// CHECK: else
-// CHECK: memref.store {{.*}} : memref<?xf32>
 func.func @copy(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

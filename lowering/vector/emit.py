@@ -42,6 +42,9 @@ _MOVED = 1024
 """Bytes from which on a copy or a fill is a loop of scalars, of which LLVM makes a call: of a short one it takes 12 ns,
 four times a register with a mask, of a long one less than vectors do (Zen 5: 16 KiB 0.95 of the time)."""
 
+_GATHERED = 6
+"""Elements up to which single ones are looked up one by one: two take a third of the time of a vector with a mask, six 0.75 (Zen 4)."""
+
 _SCANNED = 8
 """Lanes from which on a scan is faster by steps of 1, 2, 4 … than in order: of four (AVX2, 64 bits) sums take 0.9 to
 1.2, maxima of integers up to 2 times as long (Zen 5)."""
@@ -82,7 +85,9 @@ def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
     stores = any(op.name == "memref.store" for op in body.ops)
     least = registers.least(widest)
     if count is None and body.moves:
-        _call_if_long(body)
+        _beside(body, lambda elements: build.at_least(elements, _MOVED // max(body.bytes)))
+    if count is None and body.gathered and not body.accumulators:
+        keep_vectors(_beside(body, lambda elements: build.at_most(elements, _GATHERED)))
     with ir.InsertionPoint(body.loop), body.loop.location:
         rest = count
         if masked and not whole and stores and not is_scan:  # whose end is masked behind its loop
@@ -100,17 +105,18 @@ def vectorize(body: Body, registers: Registers, *, long: bool = False) -> bool:
     return True
 
 
-def _call_if_long(body: Body) -> None:
-    """Leave long copies and fills to LLVM: the loop is in one of two branches then."""
+def _beside(body: Body, stays: Callable[[ir.Value], ir.Value]) -> ir.Operation:
+    """The loop as it is, for numbers of elements that are better left to LLVM; the other one is in a branch then."""
     low, high = list(body.loop.operands)[:2]
     with ir.InsertionPoint(body.loop), body.loop.location:
-        choice = scf.IfOp(build.less(arith.subi(high, low), _MOVED // max(body.bytes)), has_else=True)
-        with ir.InsertionPoint(choice.else_block):
-            body.loop.clone()
-            scf.yield_([])
+        choice = scf.IfOp(stays(arith.subi(high, low)), has_else=True)
         with ir.InsertionPoint(choice.then_block):
+            same = body.loop.clone().operation
+            scf.yield_([])
+        with ir.InsertionPoint(choice.else_block):
             last = scf.YieldOp([])
     body.loop.move_before(last.operation)
+    return same
 
 
 def _may_be_short(body: Body) -> bool:
