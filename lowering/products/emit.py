@@ -129,27 +129,20 @@ class ProductEmitter:
         flow.choose(build.at_most(part.rows, regs.rows if others else self.regs.rows), few, more, [])
 
     def _panels(self, places: Places, part: Part) -> None:
-        columns, lanes = self.columns, self.regs.lanes
-        whole = columns - columns % lanes if isinstance(columns, int) else 0
+        """Panels of the columns; where it is not known how many there are, of one register, so that few waste no more
+        than that, and there is one code for all."""
+        columns, regs, whole = self.columns, replace(self.regs, lanes=self.regs.square), 0
+        if isinstance(columns, int):
+            regs, whole = self.regs, columns - columns % self.regs.lanes
         if whole:
-            flow.strided(0, lanes, whole, [], lambda n, _: self._panel(self.regs, places, n, part))
-        if whole != columns:
-            flow.strided(whole, lanes, columns, [], lambda n, _: self._end(places, n, part))
+            flow.strided(0, regs.lanes, whole, [], lambda n, _: self._panel(regs, places, n, part))
 
-    def _end(self, places: Places, n: ir.Value, part: Part) -> None:
-        """A panel of the columns from n on; where it is not known how many there are, of a register of each row if
-        that holds them."""
-        if isinstance(self.columns, int):
-            self._panel(self.regs.holding(self.columns % self.regs.lanes), places, n, part)
-            return
-        rest = build.minimum(build.sub(self.columns, n), self.regs.lanes)
-        narrow = replace(self.regs, lanes=self.regs.square)
-        flow.choose(
-            build.at_most(rest, narrow.lanes),
-            lambda: self._panel(narrow.holding(rest), places, n, part),
-            lambda: self._panel(self.regs.holding(rest), places, n, part),
-            [],
-        )
+        def end(n: ir.Value, _: list[ir.Value]) -> None:
+            rest = columns - whole if isinstance(columns, int) else build.minimum(build.sub(columns, n), regs.lanes)
+            self._panel(regs.holding(rest), places, n, part)
+
+        if whole != columns:
+            flow.strided(whole, regs.lanes, columns, [], end)
 
     def _panel(self, regs: RegisterBlock, places: Places, n: Mixed, part: Part) -> None:
         """Rows of the right side times all rows of the left; together where many blocks read them, as they do of one

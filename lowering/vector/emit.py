@@ -43,7 +43,8 @@ _MOVED = 1024
 four times a register with a mask, of a long one less than vectors do (Zen 5: 16 KiB 0.95 of the time)."""
 
 _GATHERED = 6
-"""Elements up to which single ones are looked up one by one: two take a third of the time of a vector with a mask, six 0.75 (Zen 4)."""
+"""Elements up to which single ones are looked up one by one: two take a third of the time of a vector with a mask, six
+three quarters (Zen 4)."""
 
 _SCANNED = 8
 """Lanes from which on a scan is faster by steps of 1, 2, 4 … than in order: of four (AVX2, 64 bits) sums take 0.9 to
