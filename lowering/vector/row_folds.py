@@ -17,9 +17,10 @@ from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.vector import settled
 from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner
 from ragged_dialect.lowering.vector.columns import joined, picked
-from ragged_dialect.lowering.vector.emit import SHORTEST, Step, counted, full
+from ragged_dialect.lowering.vector.emit import SHORTEST, counted, full
 from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type, splat
 from ragged_dialect.lowering.vector.machine import Registers
+from ragged_dialect.lowering.vector.step import Step
 
 _REGISTERS = 8
 """Vector registers that several rows side by side may have."""

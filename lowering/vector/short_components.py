@@ -13,9 +13,10 @@ from ragged_dialect.ir.match import byte_size, constant_int, defining_op, made_b
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of
-from ragged_dialect.lowering.vector.emit import Step, before, carried_into, counted, folded_lanes, is_count, total_of
+from ragged_dialect.lowering.vector.emit import before, carried_into, counted, folded_lanes, is_count, total_of
 from ragged_dialect.lowering.vector.lanes import first_lanes
 from ragged_dialect.lowering.vector.machine import Registers
+from ragged_dialect.lowering.vector.step import Step
 
 Row: TypeAlias = "tuple[ir.Value, tuple[ir.Value, ...]]"
 """A place that a loop goes along: a buffer and the indices before the last one, which is that of the loop."""

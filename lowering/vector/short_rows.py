@@ -13,9 +13,10 @@ from ragged_dialect.ir.match import byte_size, constant_int, defining_op, entry_
 from ragged_dialect.lowering.loop_annotations import keep_rolled
 from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_element, require_vector_form, strides_of
 from ragged_dialect.lowering.vector.columns import columns_of, largest_factor, rows_of
-from ragged_dialect.lowering.vector.emit import SHORTEST, full, of_lanes
+from ragged_dialect.lowering.vector.emit import SHORTEST, full
 from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type, load_lanes, numbers_from, splat, store_lanes
 from ragged_dialect.lowering.vector.machine import CACHE_LINE, Registers
+from ragged_dialect.lowering.vector.step import of_lanes
 
 _LONGEST = 32
 """Columns of a row at most: as many registers as AVX-512 has."""
