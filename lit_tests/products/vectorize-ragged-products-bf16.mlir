@@ -25,8 +25,11 @@
 // CHECK: %[[ROW:.*]] = vector.bitcast %[[BOTH]] : vector<64xbf16> to vector<32xi32>
 // CHECK: vector.store %[[ROW]], %[[PANEL]]
 // CHECK: %[[RIGHT:.*]] = arith.shrui
+// CHECK: %[[LEAST:.*]] = arith.minsi %[[LEFT]], %[[RIGHT]]
+// CHECK: %[[FACTORS:.*]] = arith.cmpi sgt, %[[LEAST]], %c0
 // CHECK: %[[SUM:.*]] = arith.addi %[[LEFT]], %[[RIGHT]]
-// CHECK: %[[NORMAL:.*]] = arith.cmpi sge, %[[SUM]], %c142
+// CHECK: %[[SUMS:.*]] = arith.cmpi sge, %[[SUM]], %c142
+// CHECK: %[[NORMAL:.*]] = arith.andi %[[FACTORS]], %[[SUMS]]
 // CHECK: scf.if %[[NORMAL]] {
 // CHECK: %{{.*}}:8 = scf.for
 // CHECK: %[[TWO:.*]] = vector.load %[[X]]{{.*}}, vector<2xbf16>

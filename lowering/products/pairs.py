@@ -20,9 +20,10 @@ from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, transpo
 from ragged_dialect.lowering.products.product import Places
 
 _NORMAL = 2 * 127 - 126 + 2 * 7
-"""What the exponents of the smallest factors of both sides, as they are stored, add up to at least where no number is
-below the smallest normal one, 2^-126: all are multiples of the product of their last bits then, and so are sums of
-products, however they are rounded. Exponents are stored with 127 added, and a bf16 has 7 bits behind its first."""
+"""What the exponents of the smallest factors of both sides, as they are stored, add up to at least where no sum is
+below the smallest normal number, 2^-126: all are multiples of the product of their last bits then, and so are sums of
+products, however they are rounded. Exponents are stored with 127 added, and a bf16 has 7 bits behind its first. Factors
+below that number, whose exponents are stored as 0, may have products that are not."""
 _SIZE = 0x7FFF
 """All bits of a bf16 but its sign."""
 
@@ -80,7 +81,8 @@ class PairEmitter(ProductEmitter):
             sums: Sums = partial(self._pair_sums, add)
             self._blocks(regs, here, self.panel, part, sums=sums)
 
-        normal = build.at_least(build.add(part.least, least), _NORMAL)
+        least_of_all = build.minimum(part.least, least)
+        normal = arith.andi(build.more(least_of_all, 0), build.at_least(build.add(part.least, least), _NORMAL))
         flow.choose(normal, partial(blocks, _dots), partial(blocks, _fused), [])
 
     def _copied(self, regs: RegisterBlock, places: Places, part: Part) -> ir.Value:

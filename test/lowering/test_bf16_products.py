@@ -68,6 +68,17 @@ def test_small_numbers_are_no_zeros(level: str, monkeypatch: pytest.MonkeyPatch)
     exact(rg.einsum("bik,nk->bin", rg.from_lengths(rows, [3, 0, 37]), w.T.copy()).values, product(rows, w))
 
 
+@pytest.mark.parametrize("left", [-130, 60])
+@pytest.mark.parametrize("level", LEVELS)
+def test_small_factors_of_large_ones_are_no_zeros(left: int, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their products are far from the smallest numbers."""
+    monkeypatch.setenv("RAGGED_CPU_FEATURES", level)
+    rows, w = np.full((40, 4), 2.0**left, BF16), np.full((4, 32), 2.0 ** (-70 - left), BF16)
+    x = rg.from_lengths(rows, [3, 0, 37])
+    exact(rg.jit(lambda x, w: x @ w)(x, w).values, product(rows, w))
+    exact(rg.einsum("bik,nk->bin", x, w.T.copy()).values, product(rows, w))
+
+
 @pytest.mark.parametrize("depth", [31, 300])
 def test_one_small_number_changes_no_other_row(depth: int) -> None:
     """Both ways round alike, to the last bit of float32."""
