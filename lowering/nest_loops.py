@@ -73,14 +73,22 @@ def close_pending_inputs(ctx: Lowering, nest: Nest) -> None:
 def explicit_loops(nest: Nest) -> list[int]:
     """Loops that index a level with levels below it in its axis, or go backwards, or are around one that does."""
     found = {loop for loop in nest.kinds if any(loop <= inner for inner in nest.backwards)}
-    for operand in nest.operands:
-        if operand.parts is None:
-            continue
-        for axis in range(operand.parts.layout.storage_rank):
-            dims = operand.parts.layout.dims(axis)
-            outer = dims[:-2] if _is_matrix(nest, operand, axis) else dims[:-1]
-            found |= {loop for dim in outer if (loop := operand.loops[dim]) is not None}
+    before: set[int] | None = None
+    while found != before:  # a loop that is explicit leaves no matrix whose rows go along it
+        before = {*found}
+        for operand in nest.operands:
+            for axis in range(0 if operand.parts is None else operand.parts.layout.storage_rank):
+                found |= _outer_loops(nest, operand, axis, found)
     return [loop for loop in nest.kinds if loop in found]
+
+
+def _outer_loops(nest: Nest, operand: Operand, axis: int, explicit: set[int]) -> set[int]:
+    """The loops above the last level of an axis, or above the last two where they stay in one dense op."""
+    assert operand.parts is not None
+    *outer, along = (operand.loops[dim] for dim in operand.parts.layout.dims(axis))
+    if along not in explicit and _is_matrix(nest, operand, axis):
+        outer.pop()
+    return {loop for loop in outer if loop is not None}
 
 
 def _is_matrix(nest: Nest, operand: Operand, axis: int) -> bool:

@@ -277,6 +277,7 @@ def _check(it: Iteration) -> Iteration:
         if uses:
             _check_outs(it, loop)
             _check_parents(it, loop, uses)
+    _check_order(it)
     for access in it.accesses[: it.inputs]:
         if None not in access.loops:
             reduced = (d for d, loop in enumerate(access.loops) if loop is not None and it.kinds[loop] == "reduction")
@@ -355,6 +356,15 @@ def _check_parents(it: Iteration, loop: int, uses: tuple[Use, ...]) -> None:
                 f"expected parents {sorted(others)} of ragged loop {loop}, ragged in operand {use.operand}, to be so "
                 f"in operand {uses[0].operand}, got {sorted(ragged)}"
             )
+
+
+def _check_order(it: Iteration) -> None:
+    """Ragged loops nest: the lengths of one are known before those of what is below it."""
+    left = {loop: it.parents(loop) for loop, uses in enumerate(it.ragged) if uses}
+    while ready := [loop for loop, parents in left.items() if not parents & left.keys()]:
+        left = {loop: parents for loop, parents in left.items() if loop not in ready}
+    if left:
+        raise LayoutError(f"expected ragged loops inside one another, got each of {[*left]} inside another of them")
 
 
 def _letter(it: Iteration, use: Use) -> str:

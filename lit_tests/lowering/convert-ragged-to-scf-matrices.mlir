@@ -85,3 +85,29 @@ func.func @lists(%s: !s, %t: !s, %o: !o) -> !o {
   } -> !o
   return %r : !o
 }
+
+// -----
+
+#a = affine_map<(b, i, j, k) -> (b, k, i)>
+#d = affine_map<(b, i, j, k) -> (b, j, i)>
+#o = affine_map<(b, i, j, k) -> (b, j, k)>
+!s = tensor<?x?x?xf32, #ragged.layout<"drr">>
+!d = tensor<?x17x17xf32>
+
+// Rows along a loop that another operand's lists are below are none: one after the other is computed.
+
+// CHECK-LABEL: func.func @below
+// CHECK: scf.forall
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-NOT: tensor.expand_shape
+func.func @below(%x: !s, %y: !d, %o: !s) -> !s {
+  %s = linalg.generic {indexing_maps = [#a, #d, #o], iterator_types = ["parallel", "reduction", "parallel", "parallel"]}
+      ins(%x, %y : !s, !d) outs(%o : !s) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %c, %p : f32
+    linalg.yield %t : f32
+  } -> !s
+  return %s : !s
+}

@@ -58,8 +58,7 @@ def _pairs(iteration: Iteration, a: Use, b: Use) -> list[tuple[int, int]]:
     all parents of the loop; -1 stands for one that the other lacks."""
     left, right = iteration.accesses[a.operand], iteration.accesses[b.operand]
     above = left.shape.layout.above(a.dim)
-    other_axis, _ = right.shape.layout.locate(b.dim)
-    by_loop = {right.loops[d]: d for d in right.shape.layout.dims(other_axis)}
+    by_loop = {right.loops[d]: d for d in right.shape.layout.above(b.dim)}
     return [*((d, by_loop.get(left.loops[d], -1)) for d in above), (a.dim, b.dim)]
 
 

@@ -121,6 +121,16 @@ REFUSED = [
         ),
         "expected parents [2] of ragged loop 3, ragged in operand 1, to be so in operand 0, got [1]",
     ),
+    # two levels, each below the other
+    (
+        generic(
+            ["d0, d1, d2", "d0, d2, d1", "d0"],
+            ["parallel", "reduction", "reduction"],
+            *[ragged("drr", "3x?x?")] * 2,
+            "tensor<3xf32>",
+        ),
+        "expected ragged loops inside one another, got each of [1, 2] inside another of them",
+    ),
     # a dense level below a reduced one stays
     (
         generic(
