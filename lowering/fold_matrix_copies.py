@@ -7,7 +7,7 @@ from itertools import takewhile
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import is_address
+from ragged_dialect.lowering.buffers import is_address, is_same, root
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -47,9 +47,12 @@ def _fold(collapse: ir.Operation, alloc: ir.Operation) -> None:
         return
     if end.operands[0] != collapse.results[0] or copy.block != end.block or not copy.is_before_in_block(end):
         return
+    source, target = expand.operands[0], end.operands[1]
+    if root(source) == root(target) and not is_same(source, target):  # which may overlap
+        return
     if not all(is_address(between) or between == copy for between in _from(copy, end)):
         return
-    end.operands[0] = expand.operands[0]
+    end.operands[0] = source
     for unused in (collapse, copy, alloc):
         unused.erase()
 

@@ -53,3 +53,19 @@ func.func @others(%v: memref<?x?xf32>, %w: memref<?xf32>, %t: memref<?x?xf32>, %
   %element = memref.load %other[%c0, %c0] : memref<?x?xf32>
   return %element : f32
 }
+
+// Parts of one buffer may overlap: the copy of one to the other needs what is between.
+
+// CHECK-LABEL: func.func @overlapping
+// CHECK: memref.alloc
+// CHECK-COUNT-2: memref.copy
+func.func @overlapping(%t: memref<40xf32, strided<[1]>>) {
+  %v = memref.subview %t[0] [12] [1] : memref<40xf32, strided<[1]>> to memref<12xf32, strided<[1]>>
+  %moved = memref.subview %t[1] [12] [1] : memref<40xf32, strided<[1]>> to memref<12xf32, strided<[1], offset: 1>>
+  %x = memref.expand_shape %v [[0, 1]] output_shape [3, 4] : memref<12xf32, strided<[1]>> into memref<3x4xf32>
+  %made = memref.alloc() : memref<3x4xf32>
+  memref.copy %x, %made : memref<3x4xf32> to memref<3x4xf32>
+  %flat = memref.collapse_shape %made [[0, 1]] : memref<3x4xf32> into memref<12xf32>
+  memref.copy %flat, %moved : memref<12xf32> to memref<12xf32, strided<[1], offset: 1>>
+  return
+}
