@@ -111,3 +111,22 @@ func.func @body(%x: tensor<?xi64>, %e: tensor<?xi64>, %n: i64) -> tensor<?xi64> 
   } -> tensor<?xi64>
   return %0 : tensor<?xi64>
 }
+
+#a_above = affine_map<(b, p, l, m) -> (b, p, l)>
+#x_above = affine_map<(b, p, l, m) -> (b, l, p, m)>
+!a_above = tensor<?x3x?xf32, #ragged.layout<"ddr">>
+!x_above = tensor<?x?x3x?xf32, #ragged.layout<"drdr">>
+// What is above a level in one operand, and below it in another, is no parent there.
+
+// CHECK-LABEL: func.func @parents_above
+// CHECK: ragged.assert_conform %{{.*}}, %{{.*}} {lhs = array<i64: 0, 1, 2>, op = "linalg.generic", rhs = array<i64: 0, -1, 1>}
+func.func @parents_above(%a: !a_above, %x: !x_above, %o: !a_above) -> !a_above {
+  %r = linalg.generic {indexing_maps = [#a_above, #x_above, #a_above], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%a, %x : !a_above, !x_above) outs(%o : !a_above) {
+  ^bb0(%p: f32, %q: f32, %t: f32):
+    %m = arith.mulf %p, %q : f32
+    %u = arith.addf %t, %m : f32
+    linalg.yield %u : f32
+  } -> !a_above
+  return %r : !a_above
+}
