@@ -354,3 +354,25 @@ func.func @mapped(%x: memref<?x64xf32, affine_map<(i, j) -> (j, i)>>, %w: memref
   }
   return
 }
+
+// -----
+
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// Rows of a side stay in the memory that it is in.
+
+// CHECK-LABEL: func.func @spaces
+// CHECK: memref.subview {{.*}} to memref<?x?xf32, strided<[?, 1], offset: ?>, 1>
+// CHECK-NOT: linalg.generic
+func.func @spaces(%x: memref<?x?xf32, 1>, %w: memref<?x?xf32, 1>, %o: memref<?x?xf32, 2>) {
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x?xf32, 1>, memref<?x?xf32, 1>) outs(%o : memref<?x?xf32, 2>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -33,9 +33,9 @@ _Add = Callable[[ir.Value, ir.Value, ir.Value], ir.Value]
 
 @dataclass(frozen=True)
 class _Part(Part):
-    """With the smallest exponent on the left side, but of zeros."""
+    """With the smallest exponent on the left side, but of zeros; None where that is not known."""
 
-    least: ir.Value
+    least: ir.Value | None
 
 
 class PairEmitter(ProductEmitter):
@@ -52,12 +52,12 @@ class PairEmitter(ProductEmitter):
     def _of_few(self, wide: Sequence[RegisterBlock], places: Places, part: Part) -> None:
         self._panels(places, _Part(part.m, part.rows, part.k, part.depth, self._least_of_left(places, part)))
 
-    def _least_of_left(self, places: Places, part: Part) -> ir.Value:
-        """The smallest exponent of a part of it; that of the smallest numbers where it is not along memory."""
+    def _least_of_left(self, places: Places, part: Part) -> ir.Value | None:
+        """The smallest exponent of a part of it, None where it is not along memory."""
         left, product = self.product.left, self.product
         ranges = {product.m: (part.m, part.rows), product.k: (part.k, part.depth)}
         if left.loops[-1] not in ranges or not left.is_along_memory():
-            return build.value(0)
+            return None
         along, (inner, lanes) = left.loops[-1], ranges.pop(left.loops[-1])
         [(outer, (first, count))] = ranges.items()
         regs = replace(self.regs, element=ir.BF16Type.get(), lanes=2 * self.regs.square)
@@ -81,6 +81,9 @@ class PairEmitter(ProductEmitter):
             sums: Sums = partial(self._pair_sums, add)
             self._blocks(regs, here, self.panel, part, sums=sums)
 
+        if part.least is None:
+            blocks(_fused)
+            return
         least_of_all = build.minimum(part.least, least)
         normal = arith.andi(build.more(least_of_all, 0), build.at_least(build.add(part.least, least), _NORMAL))
         flow.choose(normal, partial(blocks, _dots), partial(blocks, _fused), [])

@@ -41,7 +41,8 @@ class Side:
         sizes[self.loops.index(loop)], sizes[-1] = count, columns
         view = subview(self.buffer, self.at(places), sizes, [self.loops.index(loop), len(sizes) - 1])
         layout = ir.StridedLayoutAttr.get(DYNAMIC, [DYNAMIC, 1])
-        return memref.cast(ir.MemRefType.get([DYNAMIC, DYNAMIC], view.type.element_type, layout), view)
+        type_ = ir.MemRefType.get([DYNAMIC, DYNAMIC], view.type.element_type, layout, view.type.memory_space)
+        return memref.cast(type_, view)
 
     @property
     def element(self) -> ir.Type:
