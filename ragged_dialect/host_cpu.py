@@ -13,7 +13,20 @@ from ragged_dialect.errors import CompileError
 _VARIABLE = "RAGGED_CPU_FEATURES"
 _MASKED = re.compile(r"-[a-z0-9._-]+")
 # LLVM's names of x86 features, each with those before it; a name without an entry takes nothing else with it.
-_CHAIN = ("sse3", "ssse3", "sse4.1", "sse4.2", "avx", "f16c", "fma", "avx2", "avx512f", "avx512dq", "avx512bf16")
+_CHAIN = (
+    "sse3",
+    "ssse3",
+    "sse4.1",
+    "sse4.2",
+    "avx",
+    "f16c",
+    "fma",
+    "avx2",
+    "avx512f",
+    "avx512dq",
+    "avx512bw",
+    "avx512bf16",
+)
 _INEXACT = ("-avx512bf16", "-avxneconvert")
 """Roundings to bf16 that take subnormals for zeros. LLVM uses them for values that are bf16 already, too, where it has
 kept them as f32."""

@@ -43,7 +43,7 @@ def host_isa() -> str:
     """The widest entry of VECTOR_ISAS that this machine and its C library can run."""
     if libmvec() is None:
         return "none"
-    if host_has("avx512dq"):
+    if host_has("avx512bw"):  # without it LLVM has no masks of 16 bits
         return "avx512"
     return "avx2" if host_has("avx2") else "sse"
 

@@ -68,7 +68,7 @@ REGISTERS = {
 """By the names that `expand-ragged-math` has for them."""
 
 
-_WIDEST = (("avx512bf16", "avx512bf16"), ("avx512dq", "avx512"), ("avx2", "avx2"))
+_WIDEST = (("avx512bf16", "avx512bf16"), ("avx512bw", "avx512"), ("avx2", "avx2"))
 """Features of processors, and what is used of those that have them."""
 
 
