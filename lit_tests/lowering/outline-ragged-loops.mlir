@@ -1,5 +1,7 @@
 // RUN: ragged-opt %s --outline-ragged-loops | FileCheck %s
 
+#id = affine_map<(i) -> (i)>
+
 // CHECK: func.func private @f_kernel0(%[[LO:.*]]: index, %[[HI:.*]]: index, %{{.*}}: index, %[[S:.*]]: f32, %[[X:.*]]: memref<?xf32> {llvm.noalias})
 // CHECK-SAME: attributes {ragged.kernel}
 // CHECK: scf.for %[[I:.*]] = %[[LO]] to %[[HI]]
@@ -89,6 +91,10 @@ func.func @large(%n: index, %x: memref<?x4611686018427387904x4xf32>, %s: f32) {
 // CHECK-SAME: memref<?xf32, strided<[1], offset: 1>> {llvm.noalias}, %{{.*}}: memref<?xf32> {llvm.noalias}, %{{.*}}: memref<?xf32> {llvm.noalias})
 // CHECK-LABEL: func.func private @views_kernel1(
 // CHECK-SAME: memref<?xf32, strided<[1], offset: 1>>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32> {llvm.noalias})
+// CHECK-LABEL: func.func private @views_kernel2(
+// CHECK-SAME: memref<?xf32, strided<[1], offset: 1>>, %{{.*}}: memref<?xf32>)
+// CHECK-LABEL: func.func private @views_kernel3(
+// CHECK-SAME: memref<?xf32> {llvm.noalias}, %{{.*}}: memref<?xf32, strided<[1], offset: 1>> {llvm.noalias}, %{{.*}}: memref<?xf32> {llvm.noalias})
 // CHECK-LABEL: func.func @views
 func.func @views(%n: index, %x: memref<?xf32>, %size: index) {
   %c0 = arith.constant 0 : index
@@ -105,6 +111,21 @@ func.func @views(%n: index, %x: memref<?xf32>, %size: index) {
     %a = memref.load %rest[%i] : memref<?xf32, strided<[1], offset: 1>>
     memref.store %a, %x[%i] : memref<?xf32>
     memref.store %a, %made[%i] : memref<?xf32>
+  } {ragged.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+        ins(%rest : memref<?xf32, strided<[1], offset: 1>>) outs(%x : memref<?xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      linalg.yield %a : f32
+    }
+  } {ragged.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+        ins(%x, %rest : memref<?xf32>, memref<?xf32, strided<[1], offset: 1>>) outs(%made : memref<?xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %d = arith.subf %a, %b : f32
+      linalg.yield %d : f32
+    }
   } {ragged.parallel}
   memref.dealloc %made : memref<?xf32>
   return

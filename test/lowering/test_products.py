@@ -194,6 +194,17 @@ def test_lists_of_one_length_are_matrices(depth: int, dtype: Any, level: str, mo
         np.testing.assert_array_equal(before.values.astype(np.float64), after.values.astype(np.float64))
 
 
+def test_lists_of_any_length_times_a_longer_matrix() -> None:
+    """A dense dim may be longer than the lists, which need not be of one length then."""
+    s = rg.from_lengths(values(10), np.array([2, 0, 1]), np.array([4, 1, 5]))
+    w, each = values(6, 9), values(3, 6, 9)
+    shared = rg.jit(lambda s, w: rg.einsum("bij,jk->bik", s, w))(s, w).values
+    own = rg.jit(lambda s, w: rg.einsum("bij,bjk->bik", s, w))(s, each).values
+    for row, (b, low, high) in enumerate([(0, 0, 4), (0, 4, 5), (2, 5, 10)]):
+        np.testing.assert_allclose(shared[row], s.values[low:high] @ w[: high - low], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(own[row], s.values[low:high] @ each[b, : high - low], rtol=1e-12, atol=1e-12)
+
+
 def test_lists_of_other_lengths_are_refused() -> None:
     """What is taken for a matrix has the lengths of another operand, or nothing is computed."""
     s = rg.from_lengths(values(9), np.array([2, 1]), np.array([3, 3, 3]))
