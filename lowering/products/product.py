@@ -9,7 +9,7 @@ from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import is_sum_of_products
+from ragged_dialect.ir.match import sums_products
 from ragged_dialect.lowering.buffers import layout_strides, subview
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 
@@ -95,7 +95,7 @@ class Product:
 def product_of(op: ir.Operation) -> Product | None:
     """What a generic op multiplies, None where it is no such product."""
     operands, maps, kinds = list(op.operands), indexing_maps(op), iterator_kinds(op)
-    if len(operands) != 3 or op.results or not any(is_sum_of_products(op, widened) for widened in (False, True)):
+    if len(operands) != 3 or op.results or not sums_products(op):
         return None
     sides = [_side(x, m) for x, m in zip(operands, maps, strict=True)]
     first, second, out = sides

@@ -12,7 +12,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import index_loops, iterator_kinds
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes, inlined
-from ragged_dialect.ir.match import is_sum_of_products
+from ragged_dialect.ir.match import sums_products
 from ragged_dialect.ir.walk import captures, ops_in, replace
 from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze, touches_ragged
 from ragged_dialect.layout import Layout
@@ -92,7 +92,7 @@ def lower_generic(ctx: Lowering, op: ir.Operation) -> None:
     for k in range(it.inputs, len(operands)):
         operands[k] = own_windows(ctx, ctx.parts(op.operands[k]), reads[k])
     backwards = frozenset({op.attributes[BACKWARDS].value}) if BACKWARDS in op.attributes else frozenset[int]()
-    multiplies = it.multiplies_matrices and (is_sum_of_products(op) or is_sum_of_products(op, widened=True))
+    multiplies = it.multiplies_matrices and sums_products(op)
     nest = make_nest(
         it,
         operands,

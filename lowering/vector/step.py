@@ -172,23 +172,19 @@ class Step:
             for line in range(0, self.lanes * size, CACHE_LINE):
                 there = build.add(places[-1], (ahead + line) // size)
                 memref.prefetch(buffer, [*places[:-1], there], False, 3, True)
-        if self._is_scratch(buffer):
-            return load_pieces(type_, buffer, places, self.body.rest or self.lanes)
+        if self._rest is not None and _is_row_on_stack(buffer):
+            return load_pieces(type_, buffer, places, self._rest)
         return load_lanes(type_, buffer, places, self.mask)
 
-    def _is_scratch(self, buffer: ir.Value) -> bool:
-        """Whether a buffer is a row on the stack, and it is known how many lanes there are: LLVM keeps it in registers,
-        which it does not where there are masks."""
-        whole = root(buffer)
-        known = self.mask is not None and self.body.rest is not None and made_by(whole, "memref.alloca") is not None
-        return known and set(whole.type.shape[:-1]) <= {1}
+    @property
+    def _rest(self) -> int | None:
+        """How many lanes there are, where that is known and less than all."""
+        return None if self.mask is None else self.body.rest
 
     def _is_in_place(self, buffer: ir.Value) -> bool:
-        """Whether what is written is read by the same loop, of rows of as many elements as is known: a mask leaves
-        lanes out that are the next row's first, which would be read when this one is in memory (Zen 4)."""
-        found = [op for op in self.body.ops if op.name == "memref.load"]
-        known = self.mask is not None and self.body.rest is not None
-        return known and any(root(op.operands[0]) == root(buffer) for op in found)
+        """Whether what is written is read by the same loop: a mask leaves lanes out that are the next row's first,
+        which would be read when this one is in memory (Zen 4)."""
+        return any(op.name == "memref.load" and root(op.operands[0]) == root(buffer) for op in self.body.ops)
 
     def store(self, op: ir.Operation) -> None:
         """Write what a store writes."""
@@ -196,8 +192,8 @@ class Step:
         buffer, *places = [self.same.get(x, x) for x in list(op.operands)[1:]]
         if self._falls(op):
             store_lanes(turned(made), buffer, *self._fallen(places))
-        elif self._is_scratch(buffer) or self._is_in_place(buffer):
-            store_pieces(made, buffer, places, self.body.rest or self.lanes)
+        elif self._rest is not None and (_is_row_on_stack(buffer) or self._is_in_place(buffer)):
+            store_pieces(made, buffer, places, self._rest)
         else:
             store_lanes(made, buffer, places, self.mask)
 
@@ -213,6 +209,12 @@ class Step:
 
 
 # Runs ---------------------------------------------------------------------------------------------
+
+
+def _is_row_on_stack(buffer: ir.Value) -> bool:
+    """Whether a buffer is one row, on the stack: LLVM keeps it in registers where nothing accesses it with a mask."""
+    whole = root(buffer)
+    return made_by(whole, "memref.alloca") is not None and set(whole.type.shape[:-1]) <= {1}
 
 
 def _is_looked_up(place: ir.Value) -> bool:

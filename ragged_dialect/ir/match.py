@@ -186,6 +186,11 @@ def is_sum_of_products(op: Op, widened: bool = False) -> bool:
     return summed and factors in ([a, b], [b, a]) and isinstance(out.type, types)
 
 
+def sums_products(op: Op) -> bool:
+    """Whether a generic op is a sum of products, of f32, f64 or shorter floats as f32."""
+    return is_sum_of_products(op) or is_sum_of_products(op, widened=True)
+
+
 def is_zeros(op: Op) -> bool:
     """Whether an op is a fill with the constant 0."""
     scalar = filled_with(op)
