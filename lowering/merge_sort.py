@@ -1,13 +1,13 @@
 """A merge sort whose merges have registers where scalar ones have numbers.
 
-A register is sorted by a bitonic network. Two that are become the lower and the upper half of their elements where
+Some registers are sorted by a bitonic network. Two that are become the lower and the upper half of their elements where
 one of them is turned round and compared, and a network puts each half in order. A merge of two runs keeps the upper
 half, and reads a register of the run whose next element is less: no branch depends on what is sorted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,23 +24,27 @@ Row = list[ir.Value]
 
 @dataclass(frozen=True)
 class MergeSort:
-    """A sort of integers of a type, by buffers of keys and perhaps of numbers, with so many lanes in a register."""
+    """A sort of integers of a type, by buffers of keys and perhaps of numbers, with so many lanes in a register, and
+    runs of `block` registers to begin with, which a network sorts."""
 
     sources: list[ir.Value]
     places: list[ir.Value]
     element: ir.Type
     lanes: int
+    block: int
 
     def sorted(self, first: ir.Value, length: ir.Value, start: ir.Value, other: ir.Value) -> ir.Value:
         """Sort what is in the sources, in the buffers from one place on and from another one on; where it is then. The
-        last register has the largest numbers behind the last element, which stay there."""
+        last register has the largest numbers behind the last element, which stay there, and so do those behind it, of
+        which there is room for a whole block."""
         end = build.value(build.mul(build.ceildiv(length, self.lanes), self.lanes))
 
         def block(at: ir.Value, _: list[ir.Value]) -> None:
-            row = self.taken(build.add(first, at), build.value(build.sub(length, at)))
-            self._store(self.ordered(row), build.add(start, at))
+            rows = self.taken(build.add(first, at), build.value(build.sub(length, at)), self.block)
+            for i, row in enumerate(self.ordered(rows)):
+                self._store(row, build.add(start, build.add(at, i * self.lanes)))
 
-        flow.strided(0, self.lanes, end, [], block)
+        flow.strided(0, self.block * self.lanes, end, [], block)
 
         def merged(state: list[ir.Value]) -> list[ir.Value]:
             run, source, target = state
@@ -53,7 +57,7 @@ class MergeSort:
             flow.strided(0, pair, end, [], merge)
             return [pair, target, source]
 
-        state = [build.value(self.lanes), start, other]
+        state = [build.value(self.block * self.lanes), start, other]
         return flow.repeat(state, lambda state: build.less(state[0], end), merged)[1]
 
     def _merge(self, source: ir.Value, target: ir.Value, low: ir.Value, middle: ir.Value, high: ir.Value) -> None:
@@ -86,20 +90,31 @@ class MergeSort:
 
     # Registers ---------------------------------------------------------------------------------------
 
-    def taken(self, at: ir.Value, left: ir.Value) -> Row:
-        """A register of the sources, of which so much is left."""
+    def taken(self, at: ir.Value, left: Mixed, count: int = 1) -> list[Row]:
+        """Registers of the sources, of which so many elements are left."""
         if self.lanes == 1:
-            return [memref.load(source, [at]) for source in self.sources]
+            return [[memref.load(source, [at]) for source in self.sources]]
         most = build.constant(self.element, np.iinfo(f"int{8 * byte_size(self.element)}").max)
-        type_ = lanes_type(self.lanes, self.element)
+        type_, starts = lanes_type(self.lanes, self.element), range(0, count * self.lanes, self.lanes)
 
         def some() -> Row:
-            mask, rest = first_lanes(left, self.lanes), splat(most, self.lanes)
-            return [vector.maskedload(type_, source, [at], mask, rest) for source in self.sources]
+            masks = [first_lanes(build.sub(left, start), self.lanes) for start in starts]
+            rest = splat(most, self.lanes)
+            return [
+                vector.maskedload(type_, source, [build.add(at, start)], mask, rest)
+                for start, mask in zip(starts, masks, strict=True)
+                for source in self.sources
+            ]
 
-        return flow.choose(
-            build.at_least(left, self.lanes), lambda: self.load_whole(at), some, [type_] * len(self.sources)
-        )
+        def all_() -> Row:
+            return [x for start in starts for x in self.load_whole(build.value(build.add(at, start)))]
+
+        width = len(self.sources)
+        if isinstance(left, int):
+            made = all_() if left >= count * self.lanes else some()
+        else:
+            made = flow.choose(build.at_least(left, count * self.lanes), all_, some, [type_] * (count * width))
+        return [made[i : i + width] for i in range(0, len(made), width)]
 
     def load_whole(self, at: ir.Value) -> Row:
         """A register of the sources."""
@@ -122,40 +137,65 @@ class MergeSort:
         """An element of the buffers."""
         return [memref.load(place, [at]) for place in self.places]
 
-    def ordered(self, row: Row) -> Row:
-        """The elements of a register in order: sorted pairs, then fours, … of which every other one is turned round."""
+    def ordered(self, rows: list[Row]) -> list[Row]:
+        """The elements of some registers, a power of two of them, in order: sorted pairs, then fours, … of which the
+        second one is turned round. Until the end neighbours are in one lane of two registers, which are compared
+        without moving them."""
         size = 2
-        while size <= self.lanes:
-            distance = size // 2
-            while distance:
-                row = self._exchanged(row, distance, lambda lane, size=size: bool(lane & size))
-                distance //= 2
+        while size <= self.lanes * len(rows):
+            rows = self._exchanged(rows, size - 1)
+            rows = self._settled(rows, size // 4)
             size *= 2
-        return row
+        return self._interleaved(rows)
 
     def halves(self, one: Row, two: Row) -> tuple[Row, Row]:
         """The lower and the upper half of the elements of two registers, each of which is in order."""
         if self.lanes == 1:
             return _sorted(one, two)
-        made: list[Row] = []
-        for half in _sorted(one, [turned(x) for x in two]):
-            distance, row = self.lanes // 2, half
-            while distance:
-                row = self._exchanged(row, distance, lambda _: False)
-                distance //= 2
-            made.append(row)
-        return made[0], made[1]
+        less, more = _sorted(one, [turned(x) for x in two])
+        return self._settled([less], self.lanes // 2)[0], self._settled([more], self.lanes // 2)[0]
 
-    def _exchanged(self, row: Row, distance: int, falls: Callable[[int], bool]) -> Row:
-        """Elements that are so far apart in order, or where they fall in the other one."""
-        other = [_shuffled(x, x, lambda lane: lane ^ distance) for x in row]
-        less, more = _sorted(row, other)
+    def _settled(self, rows: list[Row], distance: int) -> list[Row]:
+        """Elements in order, of which those so far apart are compared first, and then those half as far."""
+        while distance:
+            rows = self._exchanged(rows, distance)
+            distance //= 2
+        return rows
+
+    def _exchanged(self, rows: list[Row], bits: int) -> list[Row]:
+        """Elements in order with those whose number differs in some bits, of which the highest one says which is the
+        lower one. Numbers go over the registers, and then over their lanes."""
+        across, apart = divmod(bits, len(rows))
+        top = 1 << (across or apart).bit_length() - 1
 
         def lane_of(lane: int) -> int:
-            is_first = not lane & distance
-            return lane if is_first != falls(lane) else self.lanes + lane
+            return self.lanes + lane if lane & top else lane
 
-        return [_shuffled(a, b, lane_of) for a, b in zip(less, more, strict=True)]
+        made: list[Row] = []
+        for i, row in enumerate(rows):
+            other = rows[i ^ apart]
+            if across:
+                less, more = _sorted(row, [_shuffled(x, x, lambda lane: lane ^ across) for x in other])
+                made.append([_shuffled(a, b, lane_of) for a, b in zip(less, more, strict=True)])
+            else:
+                made.append(_sorted(other, row)[1] if i & top else _sorted(row, other)[0])
+        return made
+
+    def _interleaved(self, rows: Sequence[Row]) -> list[Row]:
+        """Registers in the order of memory: the first lane of each, then the second one, …."""
+        if len(rows) == 1:
+            return [*rows]
+        half, made = self.lanes // 2, list[Row]()
+        pairs = zip(self._interleaved(rows[::2]), self._interleaved(rows[1::2]), strict=True)
+        for one, two in pairs:
+            for first in (0, half):
+                made.append(
+                    [
+                        _shuffled(a, b, lambda lane, first=first: first + lane // 2 + self.lanes * (lane % 2))
+                        for a, b in zip(one, two, strict=True)
+                    ]
+                )
+        return made
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ left out as soon as it is read, which most of a long segment is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.ir import build, flow
@@ -38,13 +38,13 @@ class PartialSort:
     @staticmethod
     def of(sort: MergeSort, limit: int) -> PartialSort:
         """That of what a sort sorts."""
-        lanes = sort.lanes
+        run = sort.block * sort.lanes
         fewest, most = _BLOCKS
-        block = -(-max(fewest, min(16 * limit, most), limit) // lanes) * lanes
+        block = -(-max(fewest, min(16 * limit, most), limit) // run) * run
         size = max(_ROOM, 3 * block)
         buffers = [room([size], sort.element) for _ in sort.sources]
         places = [room([2 * size], sort.element) for _ in sort.sources]
-        return PartialSort(sort, MergeSort(buffers, places, sort.element, lanes), limit, block, size)
+        return PartialSort(sort, replace(sort, sources=buffers, places=places), limit, block, size)
 
     def write(self, out: ir.Value, first: ir.Value, length: ir.Value) -> None:
         """Put the first elements of a segment, as many as there are, where it begins in `out`."""
@@ -78,7 +78,7 @@ class PartialSort:
 
         def step(at: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             left = build.value(build.sub(end, at))
-            row = self.sort.taken(build.add(first, at), left)
+            row = self.sort.taken(build.add(first, at), left)[0]
 
             def whole() -> list[ir.Value]:
                 for value, buffer in zip(row, buffers, strict=True):

@@ -220,24 +220,22 @@ def _walk_of(ir: ModuleType, walk: Callable[..., None]) -> Callable[..., None]:
         op_class: type[ir.OpView] | None = None,
     ) -> None:
         raised: list[BaseException] = []
+        result, advance, interrupt = ir.WalkResult, ir.WalkResult.ADVANCE, ir.WalkResult.INTERRUPT
 
-        def called(op: ir.Operation) -> ir.WalkResult:
-            found = callback(op) if op_class is None or isinstance(op.opview, op_class) else ir.WalkResult.ADVANCE
-            if not isinstance(found, ir.WalkResult):
-                raise TypeError(f"expected a WalkResult from a callback of walk, got {kind_of(found)}")
-            return found
-
-        def kept(op: ir.Operation) -> ir.WalkResult:
+        def kept(op: ir.Operation) -> ir.WalkResult:  # of every op, in most passes: one call, and few lookups
             try:
-                return called(op)
+                found = callback(op) if op_class is None or isinstance(op.opview, op_class) else advance
+                if isinstance(found, result):
+                    return found
+                raise TypeError(f"expected a WalkResult from a callback of walk, got {kind_of(found)}")
             except BaseException as error:
                 raised.append(error)
-                return ir.WalkResult.INTERRUPT
+                return interrupt
 
         if erasing.is_foreign():
-            _visit(ir, self.operation, called, walk_order == ir.WalkOrder.PRE_ORDER)
-            return
-        walk(self.operation, kept, walk_order)
+            _visit(ir, self.operation, kept, walk_order == ir.WalkOrder.PRE_ORDER)
+        else:
+            walk(self.operation, kept, walk_order)
         if raised:
             raise raised[0]
 

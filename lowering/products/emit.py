@@ -65,6 +65,7 @@ class ProductEmitter:
         self.stretch = _DEPTH if product.left.loops[-1] == product.k else _APART
         self.deepest = min(self.depth, self.stretch) if isinstance(self.depth, int) else self.stretch
         self.panel = self._scratch()
+        self.row = None if out[-1] == product.n else regs.scratch(1)
         self.wide = self._wide()
 
     def _scratch(self) -> ir.Value:
@@ -103,7 +104,7 @@ class ProductEmitter:
         3.8 and 4.0)."""
         regs, area = self.regs, self.regs.rows * self.regs.lanes
         blocks = [replace(regs, rows=rows, lanes=area // rows) for rows in (2, 4) if rows < regs.rows]
-        many = self.product.turned or (isinstance(self.rows, int) and self.rows > regs.rows)
+        many = self.row is not None or self.product.turned or (isinstance(self.rows, int) and self.rows > regs.rows)
         return [b for b in blocks if not many and isinstance(self.columns, int) and self.columns % b.lanes == 0]
 
     def _of_few(self, wide: Sequence[RegisterBlock], places: Places, part: Part) -> None:
@@ -260,13 +261,13 @@ class ProductEmitter:
         places_of = [{**places, product.m: row} for row in rows]
 
         there = [product.out.at(row) for row in places_of]
-        for at in there:
+        for at in there if self.row is None else []:
             regs.prefetch(product.out.buffer, at, write=True)
         step = None if ahead is None else ahead(build.divide(first, self.regs.rows))
         made = (sums or self._sums)(regs, places_of, panel, part, step)
         before = self._before(regs, there, part.k)
         for at, x, y in zip(there, before, made, strict=True):  # all were read before: the last row may come twice
-            regs.store_at(arith.addf(x, y), product.out.buffer, at)
+            self._write(regs, arith.addf(x, y), at)
 
     def _sums(
         self, regs: RegisterBlock, places: Sequence[Places], panel: ir.Value, part: Part, ahead: Step | None
@@ -288,10 +289,36 @@ class ProductEmitter:
             return [regs.splat(0.0)] * len(there)
 
         def some() -> list[ir.Value]:
-            return [regs.load_at(self.product.out.buffer, at) for at in there]
+            return [self._read(regs, at) for at in there]
 
         if not self.zeroed:
             return some()
         if isinstance(self.depth, int) and self.depth <= self.stretch:
             return none()
         return flow.choose(build.equal(k, 0), none, some, [regs.vector] * len(there))
+
+    def _read(self, regs: RegisterBlock, at: list[ir.Value]) -> ir.Value:
+        """A row of the result."""
+        if self.row is None:
+            return regs.load_at(self.product.out.buffer, at)
+        self._each(regs, at, lambda one, lane: memref.store(memref.load(self.product.out.buffer, one), self.row, lane))
+        return regs.load_at(self.row, [build.value(0), build.value(0)])
+
+    def _write(self, regs: RegisterBlock, made: ir.Value, at: list[ir.Value]) -> None:
+        """A row to the result."""
+        if self.row is None:
+            regs.store_at(made, self.product.out.buffer, at)
+            return
+        regs.store(made, self.row, 0)
+        self._each(regs, at, lambda one, lane: memref.store(memref.load(self.row, lane), self.product.out.buffer, one))
+
+    def _each(
+        self, regs: RegisterBlock, at: list[ir.Value], move: Callable[[list[ir.Value], list[ir.Value]], None]
+    ) -> None:
+        """Elements of a row of the result that is across memory, one by one: a processor has no faster way."""
+        dim, zero = self.product.out.loops.index(self.product.n), build.value(0)
+
+        def one(lane: ir.Value, _: list[ir.Value]) -> None:
+            move([*at[:dim], build.value(build.add(at[dim], lane)), *at[dim + 1 :]], [zero, lane])
+
+        flow.for_loop(regs.lanes if regs.used is None else regs.used, [], one)

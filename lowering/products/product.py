@@ -60,18 +60,15 @@ class Side:
 
 @dataclass(frozen=True)
 class Product:
-    """out[…, m, n] += left[…, m, k] * right[…, k, n], with dims in any order but those along memory."""
+    """out[…, m, n] += left[…, m, k] * right[…, k, n], with dims in any order but those along memory. Loops that both
+    sides have may be behind m and n in the result."""
 
     out: Side
     left: Side
     right: Side
     m: int
+    n: int
     k: int
-
-    @property
-    def n(self) -> int:
-        """The loop along memory."""
-        return self.out.loops[-1]
 
     @property
     def turned(self) -> bool:
@@ -86,7 +83,8 @@ class Product:
     def fits(self, regs: RegisterBlock, masked: bool) -> bool:
         """Whether half a register is filled along memory, or sums are long and would be across it, and there are
         masks if its ends need some."""
-        columns, depth = self.out.buffer.type.shape[-1], self.left.buffer.type.shape[self.left.loops.index(self.k)]
+        shape, depth = self.out.buffer.type.shape, self.left.buffer.type.shape[self.left.loops.index(self.k)]
+        columns = shape[self.out.loops.index(self.n)]
         filled = columns == DYNAMIC or 2 * columns >= regs.square
         filled = filled or (columns > 1 and depth >= _LONG and not self.turned)
         return filled and (masked or (not self.turned and columns != DYNAMIC and columns % regs.lanes == 0))
@@ -99,16 +97,18 @@ def product_of(op: ir.Operation) -> Product | None:
         return None
     sides = [_side(x, m) for x, m in zip(operands, maps, strict=True)]
     first, second, out = sides
-    if first is None or second is None or out is None or not out.loops or kinds.count("reduction") != 1:
+    if first is None or second is None or out is None or kinds.count("reduction") != 1:
         return None
-    n, k = out.loops[-1], kinds.index("reduction")
+    k, apart = kinds.index("reduction"), [loop for loop in out.loops if not {loop} <= {*first.loops} & {*second.loops}]
+    if not apart:
+        return None
+    n = apart[-1]
     left, right = (first, second) if n in second.loops else (second, first)
-    own = [loop for loop in out.loops[:-1] if loop in left.loops and loop not in right.loops]
+    own = [loop for loop in apart if loop in left.loops]
     fits = right.loops[-1:] in ((n,), (k,)) and {n, k} <= {*right.loops} and k in left.loops and own
-    fits = fits and n not in left.loops
     if not fits or not (out.is_along_memory() and right.is_along_memory()):
         return None
-    return Product(out, left, right, own[-1], k)
+    return Product(out, left, right, own[-1], n, k)
 
 
 def _side(x: ir.Value, map_: ir.AffineMap) -> Side | None:

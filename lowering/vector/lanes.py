@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
 
 
 def lanes_type(count: int, element: ir.Type) -> ir.VectorType:
@@ -23,10 +24,10 @@ def numbers_from(first: ir.Value, count: int) -> ir.Value:
     return arith.addi(splat(first, count), vector.step(lanes_type(count, build.index_type())))
 
 
-def first_lanes(left: ir.Value, lanes: int) -> ir.Value:
+def first_lanes(left: Mixed, lanes: int) -> ir.Value:
     """A mask of the lanes that there are iterations for."""
     bits = lanes_type(lanes, ir.IntegerType.get_signless(1))
-    return vector.create_mask(bits, [build.minimum(left, lanes)])
+    return vector.create_mask(bits, [build.value(build.minimum(left, lanes))])
 
 
 def last_lane(lanes: ir.Value) -> ir.Value:

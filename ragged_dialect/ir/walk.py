@@ -12,10 +12,11 @@ from ragged_dialect.ir.match import blocks_of, is_read
 def ops_in(root: Op, closed: Callable[[ir.Operation], bool] | None = None) -> list[ir.Operation]:
     """An op and the ops inside it, outer ones first; nothing that is inside of a `closed` one."""
     found: list[ir.Operation] = []
+    add, advance, skip = found.append, ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.SKIP if closed is not None and closed(op) else ir.WalkResult.ADVANCE
+        add(op)
+        return skip if closed is not None and closed(op) else advance
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found

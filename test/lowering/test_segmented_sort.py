@@ -82,6 +82,39 @@ def test_numbers_by_their_keys(compile: Compile, lengths: tuple[int, ...], dtype
     np.testing.assert_array_equal(found, run(text, "f", [keys, offsets, numbers])[0])
 
 
+@pytest.mark.sampled(48)
+@pytest.mark.parametrize("length", [1, 3, 8, 16, 20, 33, 64, 100, 128, 129, 300])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_segments_of_one_length(compile: Compile, numbers: bool, dtype: str, length: int) -> None:
+    """As rows of a matrix, for which there is code for their length alone."""
+    rows, type_ = 5, dtype.replace("nt", "")
+    more, its_type = (", %n", f", tensor<?x{type_}>") if numbers else ("", "")
+    text = f"""func.func @f(%keys: tensor<?x{type_}>{more and f", %n: tensor<?x{type_}>"}) -> tensor<?x{type_}> {{
+  %size = arith.constant {rows + 1} : index
+  %length = arith.constant {length} : index
+  %e = tensor.empty(%size) : tensor<?xi64>
+  %offsets = linalg.generic {{
+    indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]
+  }} outs(%e : tensor<?xi64>) {{
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %at = arith.muli %i, %length : index
+    %offset = arith.index_cast %at : index to i64
+    linalg.yield %offset : i64
+  }} -> tensor<?xi64>
+  %0 = ragged.sort %keys, %offsets{more} : (tensor<?x{type_}>, tensor<?xi64>{its_type}) -> tensor<?x{type_}>
+  return %0 : tensor<?x{type_}>
+}}"""
+    for kind in ("all", "few", "descending"):
+        keys = keys_of(kind, rows * length, dtype)
+        places = np.arange(keys.size).astype(dtype)
+        got = compile(text)(keys, *([places] if numbers else []))
+        matrix = keys.reshape(rows, length)
+        order = np.argsort(matrix, axis=1, kind="stable") + length * np.arange(rows)[:, None]
+        np.testing.assert_array_equal(got.reshape(rows, length), order if numbers else np.sort(matrix, axis=1))
+
+
 LONG = ((3000, 0, 33, 1), (700,) * 30, (63, 64, 65, 513, 600), (1,) * 20)
 """Components of several blocks, around one, and short ones."""
 

@@ -66,7 +66,8 @@ class Recorded:
                 changed[k] = unflatten(tree, [leaf.like(leaf.root) for leaf in leaves])
             return function(*changed)
 
-        self.ops, results = program.recorded(self.trace.block, run)
+        with self.trace.changed(has_derivatives=True):
+            self.ops, results = program.recorded(self.trace.block, run)
         found, self.tree = flatten(results)
         self.results = [as_tensor(self.trace, r) for r in found]
 

@@ -93,7 +93,6 @@ class Operation(Function):
             given = iter(tensors)
             for tensor in tensors:
                 tensor.trace.inside_operation = True
-                tensor.trace.has_derivatives = is_recorded
             return self._made([next(given) if there else None for there in present], parameters)
 
         parameters = {name: plain(value) for name, value in parameters.items()}

@@ -67,7 +67,8 @@ class Tape:
             _values(results)  # made at the first use, which is one of the ops then
             return results, tree
 
-        ops, (results, tree) = recorded(trace.block, run)
+        with trace.changed(has_derivatives=True):
+            ops, (results, tree) = recorded(trace.block, run)
         return Taped(Tape(trace, ops, arguments, results, tree), ops, results)
 
     def __call__(self, leaves: Sequence[Tensor], given: Sequence[Tensor]) -> ArrayLike:

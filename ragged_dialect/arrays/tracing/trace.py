@@ -99,7 +99,7 @@ class Trace:
     Arguments of the MLIR function: for every leaf its values or number, then for every nested axis
     that something has asked for its vectors and extents. `wanted` tells which, in order.
 
-    `has_derivatives` is False where nobody can ask for derivatives of what is traced.
+    `has_derivatives` is True while a function is traced of which derivatives are taken.
 
     `reshaped` has the storage that a reshaped one is a view of, `inserted` the tensor, and the dim, that a
     value with one more dim of extent 1 was made of."""
@@ -114,7 +114,7 @@ class Trace:
         self.op = name
         self.inside_operation = False
         self.rows_apart = False  # in a step of `rg.scan`, whose rows are of different components
-        self.has_derivatives = True
+        self.has_derivatives = False
         self.structures: dict[Origin, NestedAxis] = {}
         """The axes of the arguments' structures that something has asked for."""
         self.tensors: list[Tensor] = []
