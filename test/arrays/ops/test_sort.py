@@ -129,9 +129,10 @@ def test_gradients_go_where_elements_are_from() -> None:
 def test_indices_are_sorted_for_gradients_only() -> None:
     """In a program, too: values alone take half the time."""
     x = rg.ragged([[3.0, 1.0, 2.0], [], [5.0, 4.0]])
+    short = x.astype(np.float32)
     sort = rg.jit(lambda x: rg.sort(x, axis=1))
-    assert "arith.shli" in rg.jit(lambda x: rg.argsort(x, axis=1)).lower(x).source  # keys in front of indices
-    assert "arith.shli" not in sort.lower(x).source
+    assert "arith.shli" in rg.jit(lambda x: rg.argsort(x, axis=1)).lower(short).source  # keys in front of indices
+    assert "arith.shli" not in sort.lower(short).source
     weights = rg.ragged([[1.0, 2.0, 3.0], [], [4.0, 5.0]])
     for of in (rg.grad(lambda x: (sort(x) * weights).sum()), rg.jit(rg.grad(lambda x: (sort(x) * weights).sum()))):
         assert of(x).tolist() == [[3.0, 1.0, 2.0], [], [5.0, 4.0]]
