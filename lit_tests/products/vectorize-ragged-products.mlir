@@ -376,3 +376,29 @@ func.func @spaces(%x: memref<?x?xf32, 1>, %w: memref<?x?xf32, 1>, %o: memref<?x?
   }
   return
 }
+
+// -----
+
+// Loops that both sides have may be behind the others in the result: elements of a row are written one by one then, from
+// a row of scratch.
+
+// CHECK-LABEL: func.func @heads
+// CHECK-SAME: %[[O:[a-z0-9]+]]: memref<?x?x4xf32>)
+// CHECK: %[[ROW:.*]] = memref.alloca() {{.*}} : memref<1x32xf32>
+// CHECK: scf.for %[[H:.*]] = %c0 to %c4
+// CHECK: vector.shuffle
+// CHECK: %[[SUMS:.*]]:8 = scf.for
+// CHECK: vector.store %{{.*}}, %[[ROW]]
+// CHECK: scf.for %[[LANE:.*]] =
+// CHECK: %[[ONE:.*]] = memref.load %[[ROW]][%c0, %[[LANE]]]
+// CHECK: memref.store %[[ONE]], %[[O]][%{{.*}}, %{{.*}}, %[[H]]]
+func.func @heads(%x: memref<?x4x16xf32>, %y: memref<?x4x16xf32>, %o: memref<?x?x4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, h, d) -> (i, h, d)>, affine_map<(i, j, h, d) -> (j, h, d)>, affine_map<(i, j, h, d) -> (i, j, h)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<?x4x16xf32>, memref<?x4x16xf32>) outs(%o : memref<?x?x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -194,6 +194,27 @@ def test_lists_of_one_length_are_matrices(depth: int, dtype: Any, level: str, mo
         np.testing.assert_array_equal(before.values.astype(np.float64), after.values.astype(np.float64))
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("depth", [3, 16, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("level", levels("host", "no AVX-512"))
+def test_heads_along_memory(depth: int, dtype: Any, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of each head are matrices too, whose elements are apart by the heads; 300 terms are added in parts."""
+    mask(level, monkeypatch)
+    left, right = np.array([3, 0, 40, 1, 19]), np.array([5, 2, 17, 0, 70])
+    x, y = (rg.from_lengths(values(sum(count), 3, depth, dtype=dtype), count) for count in (left, right))
+    product = rg.jit(lambda x, y: rg.einsum("bihd,bjhd->bijh", x, y))
+    made = product(x, y)
+    bound = {"rtol": 0, "atol": 1e-11 if dtype == np.float64 else 1e-3 if dtype == np.float32 else 2.0}
+    for b, (p, q) in enumerate(zip(x.unbind(), y.unbind(), strict=True)):
+        rows, columns = (np.asarray(part).astype(np.float64) for part in (p, q))
+        lists = [np.asarray(part).astype(np.float64) for part in made[b].unbind()] if len(rows) else []
+        expected = np.einsum("ihd,jhd->ijh", rows, columns)
+        np.testing.assert_allclose(np.array(lists).reshape(expected.shape), expected, **bound)
+    monkeypatch.setenv("RAGGED_NUM_THREADS", "3")
+    np.testing.assert_array_equal(made.values.astype(np.float64), product(x, y).values.astype(np.float64))
+
+
 def test_lists_of_any_length_times_a_longer_matrix() -> None:
     """A dense dim may be longer than the lists, which need not be of one length then."""
     s = rg.from_lengths(values(10), np.array([2, 0, 1]), np.array([4, 1, 5]))
