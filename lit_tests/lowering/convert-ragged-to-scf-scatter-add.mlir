@@ -1,10 +1,24 @@
 // RUN: ragged-opt %s --convert-ragged-to-scf --canonicalize --cse | FileCheck %s
 
-// One term after the other.
+// Where each sum has 32 terms or more in each of several parts, these are added at once, each to sums of its own, which
+// are added up in order then. Else one term is added after the other.
+
 // CHECK-LABEL: func.func @f
 // CHECK-SAME: (%[[TERMS:.*]]: tensor<?x2xf32>, %[[POSITIONS:.*]]: tensor<?xi64>, %[[COUNT:.*]]: index)
 // CHECK: %[[SUMS:.*]] = memref.alloc(%[[COUNT]])
 // CHECK: linalg.fill {{.*}} outs(%[[SUMS]] :
+// CHECK: %[[PARTS:.*]] = arith.minsi
+// CHECK: %[[SEVERAL:.*]] = arith.cmpi sgt, %[[PARTS]], %c1
+// CHECK: scf.if %[[SEVERAL]] {
+// CHECK: %[[OWN:.*]] = memref.alloc(%[[PARTS]], %[[COUNT]]) : memref<?x?x2xf32>
+// CHECK: scf.forall (%[[PART:.*]]) in (%[[PARTS]]) {
+// CHECK: %[[ITS:.*]] = memref.subview %[[OWN]][%[[PART]], 0, 0]
+// CHECK: linalg.fill {{.*}} outs(%[[ITS]] :
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %[[ITS]]
+// CHECK: }
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[OWN]] : {{.*}}) outs(%[[SUMS]] :
+// CHECK: } else {
 // CHECK: scf.for %[[K:.*]] =
 // CHECK: %[[POSITION:.*]] = tensor.extract %[[POSITIONS]][%[[K]]]
 // CHECK: %[[AT:.*]] = arith.index_cast %[[POSITION]]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.targets import Compile
 
+import ragged_dialect as rg
 from ragged_dialect.errors import RangeError, RuntimeCheckError
 from ragged_dialect.reference.interpreter import run
 
@@ -84,3 +85,21 @@ def test_extents_that_do_not_fit(compile: Compile, features: str) -> None:
 def test_more_rows_than_memory_has(compile: Compile, count: int) -> None:
     with pytest.raises((MemoryError, RuntimeCheckError)):
         compile(text_for("x8", "f32"))(np.ones((2, 8), np.float32), np.array([0, 1]), count)
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.parametrize("row", [(), (3,), (16,)])
+def test_many_terms_for_each_position(kind: str, row: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Are added in parts, which are as many on any number of threads; one of them is shorter than the others."""
+    size, count = 100_003, 40
+    rng = np.random.default_rng(size)
+    terms = rng.integers(-3, 4, (size, *row)).astype(DTYPES[kind])
+    positions = rng.integers(0, count, size)
+    made = []
+    for threads in (1, 3):
+        monkeypatch.setenv("RAGGED_NUM_THREADS", str(threads))
+        made.append(rg.compile(text_for("".join(f"x{n}" for n in row), kind))(terms, positions, count))
+    sums = expected(terms, positions, count).astype(DTYPES[kind])
+    for result in made:
+        np.testing.assert_array_equal(result.astype(float), sums.astype(float))
