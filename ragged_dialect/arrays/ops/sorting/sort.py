@@ -21,7 +21,7 @@ from ragged_dialect.arrays.ops.sorting.merges import are_merged, by_merges, firs
 from ragged_dialect.arrays.ops.sorting.ranks import are_few, by_ranks
 from ragged_dialect.arrays.tracing.agreement import equal_structures
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import INT64, kind
+from ragged_dialect.arrays.tracing.elements import INT64, constant, kind
 from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -39,9 +39,10 @@ _FEW_COLUMNS = 8
 
 _PAIRS_OF_VALUES, _PAIRS_OF_INDICES = 12, 64
 """Pairs for each element up to which components of rows are compared, and not sorted as lists of columns. On one thread
-of a Zen 4, 1,600,000 float32 in rows of 16 and of 64 take 5.1 and 5.7 ms with 10 elements in a component, and 5.7 and
-6.7 as columns, with 40 11 and 8; their indices 9.0 and 6.9 with 40, and 13.6 and 12.1 as columns, with 80 16 and 12 and
-14 and 13. By digits they take 30 to 40, which is what is left for GPUs and for rows of no known extent."""
+of a Zen 4, 1,600,000 float32 in rows of 16 and of 64 take 3.4 and 3.9 ms with 10 elements in a component, and 5.0 and
+5.6 as columns, with 24 5.9 and 6.1, and 4.8 and 5.5; their indices 8.9 and 7.5 with 48, and 11 and 10 as columns, with
+100 18 and 14, and 12 and 11. By digits they take 30 to 40, which is what is left for GPUs and for rows of no known
+extent."""
 
 
 @operation("sort")
@@ -98,6 +99,8 @@ def _lexsort(*keys: Tensor, axis: int) -> Tensor:
 def ordered(x: Tensor, dim: int, descending: bool) -> Tensor:
     """The elements along a dim in order: with their indices only where a derivative needs them."""
     check_sorted(x, dim)
+    if x.static_shape[dim] == 1:
+        return x
     has_derivatives = x.trace.has_derivatives and kind(x.dtype) == "f"
     if are_merged(x, dim) and not has_derivatives:
         return values_by_merges(x, dim, descending)
@@ -122,6 +125,8 @@ def sorting(x: Tensor, dim: int, descending: bool, limit: int | None = None) -> 
     """The indices along a dim that sort its elements, int64, or the first few: on a CPU by merges, of components of
     rows column by column, else by ranks where components are short and by digits where they are not."""
     check_sorted(x, dim)
+    if x.static_shape[dim] == 1:
+        return mapped(x, [], INT64, lambda _: constant(INT64, 0))
     if are_merged(x, dim):
         return by_merges(x, dim, descending, limit)
     if have_columns(x, dim):
