@@ -35,11 +35,12 @@ class RaggedDecomposeScatters(RaggedPass):
     %y = linalg.generic {iterator_types = ["parallel", "reduction", "parallel"]} ins(%taken) outs(%zeros) { … }
     ```
 
-    All positions are independent of each other. An op whose rows have fewer elements than `features` stays as it is:
-    one thread adds these faster than it sorts them. So, with `computed`, does one of terms that are there already, or
-    need their places in components: others are computed where they are added (`ragged-fuse`), which saves to store them
-    and to read them in another order. With `across`, `ragged.reduce_across` is replaced alike where its axis is the
-    first one and the others are dense: elements are at the position that they have in their component.
+    All positions are independent of each other. A `unique` op stays as it is, and so does one whose rows have fewer
+    elements than `features`: one thread adds these faster than it sorts them. So, with `computed`, does one of terms
+    that are there already, or need their places in components: others are computed where they are added (`ragged-
+    fuse`), which saves to store them and to read them in another order. With `across`, `ragged.reduce_across` is
+    replaced alike where its axis is the first one and the others are dense: elements are at the position that they have
+    in their component.
     """
 
     features: int = 0
@@ -64,7 +65,8 @@ class RaggedDecomposeScatters(RaggedPass):
             return _across(view_of(op, ReduceAcrossOp)) if self.across else None
         add = view_of(op, ScatterAddOp)
         row = list(add.terms.type.shape)[1:]
-        if (DYNAMIC not in row and math.prod(row) < self.features) or (self.computed and not _is_computed(add.terms)):
+        few = DYNAMIC not in row and math.prod(row) < self.features
+        if add.unique or few or (self.computed and not _is_computed(add.terms)):
             return None
         return _Scatter(add.terms, add.positions, add.count, "sum", add.res.type)
 

@@ -216,9 +216,9 @@ def sort(keys: ir.Value, offsets: ir.Value, *numbers: ir.Value, limit: int | Non
     return create("ragged.sort", [last.type], [keys, offsets, *numbers], {"limit": limit}).result
 
 
-def scatter_add(terms: ir.Value, positions: ir.Value, count: ir.Value) -> ir.Value:
-    """`ragged.scatter_add`: sums of rows at positions."""
-    return inferred(grouping.ScatterAddOp, [terms, positions, count])
+def scatter_add(terms: ir.Value, positions: ir.Value, count: ir.Value, unique: bool = False) -> ir.Value:
+    """`ragged.scatter_add`: sums of rows at positions, or the rows where these are `unique`."""
+    return inferred(grouping.ScatterAddOp, [terms, positions, count], unique=unique)
 
 
 def all_to_all(x: ir.Value) -> ir.Value:

@@ -47,3 +47,11 @@ func.func @of_signed(%t: tensor<4xui8>, %p: tensor<4xi64>, %n: index) -> tensor<
   %0 = ragged.scatter_add %t, %p, %n : (tensor<4xui8>, tensor<4xi64>, index) -> tensor<?xui8>
   return %0 : tensor<?xui8>
 }
+
+// -----
+
+func.func @unique(%terms: tensor<?xf32>, %positions: tensor<?xi64>, %count: index) -> tensor<?xf32> {
+  // expected-error@+1 {{'ragged.scatter_add' op expected 'unique' without a value, got 1 : i64}}
+  %0 = ragged.scatter_add %terms, %positions, %count {unique = 1} : (tensor<?xf32>, tensor<?xi64>, index) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}

@@ -14,3 +14,11 @@ func.func @histogram(%ones: tensor<6xi64>, %keys: tensor<6xi32>, %count: i64) ->
   %0 = ragged.scatter_add %ones, %keys, %count : (tensor<6xi64>, tensor<6xi32>, i64) -> tensor<4xi64>
   return %0 : tensor<4xi64>
 }
+
+// No position occurs twice.
+// CHECK-LABEL: func.func @inverse
+// CHECK: ragged.scatter_add %{{.*}}, %{{.*}}, %{{.*}} {unique} : (tensor<?xi64>, tensor<?xi64>, index) -> tensor<?xi64>
+func.func @inverse(%numbers: tensor<?xi64>, %order: tensor<?xi64>, %count: index) -> tensor<?xi64> {
+  %0 = ragged.scatter_add %numbers, %order, %count {unique} : (tensor<?xi64>, tensor<?xi64>, index) -> tensor<?xi64>
+  return %0 : tensor<?xi64>
+}

@@ -6,11 +6,11 @@
 // CHECK-LABEL: func.func @f
 // CHECK-SAME: (%[[TERMS:.*]]: tensor<?x2xf32>, %[[POSITIONS:.*]]: tensor<?xi64>, %[[COUNT:.*]]: index)
 // CHECK: %[[SUMS:.*]] = memref.alloc(%[[COUNT]])
-// CHECK: linalg.fill {{.*}} outs(%[[SUMS]] :
 // CHECK: %[[PARTS:.*]] = arith.minsi
 // CHECK: %[[SEVERAL:.*]] = arith.cmpi sgt, %[[PARTS]], %c1
 // CHECK: scf.if %[[SEVERAL]] {
 // CHECK: %[[OWN:.*]] = memref.alloc(%[[PARTS]], %[[COUNT]]) : memref<?x?x2xf32>
+// CHECK: linalg.fill {{.*}} outs(%[[SUMS]] :
 // CHECK: scf.forall (%[[PART:.*]]) in (%[[PARTS]]) {
 // CHECK: %[[ITS:.*]] = memref.subview %[[OWN]][%[[PART]], 0, 0]
 // CHECK: linalg.fill {{.*}} outs(%[[ITS]] :
@@ -19,6 +19,7 @@
 // CHECK: }
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[OWN]] : {{.*}}) outs(%[[SUMS]] :
 // CHECK: } else {
+// CHECK: linalg.fill {{.*}} outs(%[[SUMS]] :
 // CHECK: scf.for %[[K:.*]] =
 // CHECK: %[[POSITION:.*]] = tensor.extract %[[POSITIONS]][%[[K]]]
 // CHECK: %[[AT:.*]] = arith.index_cast %[[POSITION]]
@@ -31,4 +32,21 @@
 func.func @f(%terms: tensor<?x2xf32>, %positions: tensor<?xi64>, %count: index) -> tensor<?x2xf32> {
   %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x2xf32>, tensor<?xi64>, index) -> tensor<?x2xf32>
   return %0 : tensor<?x2xf32>
+}
+
+// Those of unique positions are written in any order, to zeros where there are fewer than rows.
+
+// CHECK-LABEL: func.func @unique
+// CHECK-SAME: (%[[TERMS:.*]]: tensor<?xf32>, %[[POSITIONS:.*]]: tensor<?xi64>, %[[COUNT:.*]]: index)
+// CHECK: %[[ROWS:.*]] = memref.alloc(%[[COUNT]]) : memref<?xf32>
+// CHECK: %[[FEWER:.*]] = arith.cmpi slt, %[[SIZE:.*]], %[[COUNT]]
+// CHECK: scf.if %[[FEWER]] {
+// CHECK: linalg.fill {{.*}} outs(%[[ROWS]] :
+// CHECK: scf.forall (%[[K:.*]]) in (%[[SIZE]]) {
+// CHECK: %[[AT:.*]] = arith.index_cast %{{.*}} : i64 to index
+// CHECK: %[[TERM:.*]] = tensor.extract %[[TERMS]][%[[K]]]
+// CHECK: memref.store %[[TERM]], %[[ROWS]][%[[AT]]]
+func.func @unique(%terms: tensor<?xf32>, %positions: tensor<?xi64>, %count: index) -> tensor<?xf32> {
+  %0 = ragged.scatter_add %terms, %positions, %count {unique} : (tensor<?xf32>, tensor<?xi64>, index) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
 }

@@ -36,6 +36,19 @@ func.func @products(%x: tensor<?x8xf32>, %positions: tensor<?xi64>, %count: inde
   return %0 : tensor<?x8xf32>
 }
 
+// Those of unique positions are no sums.
+
+// COMPUTED-LABEL: func.func @unique
+// COMPUTED: ragged.scatter_add
+// ROWS-LABEL: func.func @unique
+// CHECK-LABEL: func.func @unique
+// CHECK: ragged.scatter_add
+func.func @unique(%x: tensor<?x8xf32>, %positions: tensor<?xi64>, %count: index) -> tensor<?x8xf32> {
+  %terms = arith.mulf %x, %x : tensor<?x8xf32>
+  %0 = ragged.scatter_add %terms, %positions, %count {unique} : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
 // COMPUTED-LABEL: func.func @numbered
 // COMPUTED: ragged.scatter_add
 func.func @numbered(%out: tensor<?x8xi64>, %positions: tensor<?xi64>, %count: index) -> tensor<?x8xi64> {

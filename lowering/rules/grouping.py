@@ -158,49 +158,60 @@ much time to be added up."""
 
 def lower_scatter_add(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.scatter_add: one term after the other. Where there are many for each position, in parts that many threads
-    add at once, each to sums of its own: these are added up in order, so that nothing depends on the threads."""
+    add at once, each to sums of its own: these are added up in order, so that nothing depends on the threads. Those
+    whose positions are unique are written in any order."""
     view = view_of(op, ScatterAddOp)
-    terms, positions = view.terms, shapes.as_vector(view.positions)
-    element, features = terms.type.element_type, range(1, len(terms.type.shape))
-    count = build.to_index(view.count) if view.res.type.is_dynamic_dim(0) else view.res.type.shape[0]
-    size, row = build.value(shapes.dim(terms, 0)), [shapes.dim(terms, d) for d in features]
-    sums = room([count, *row], wide(element))
-    shapes.fill(build.constant(wide(element), 0), sums)
+    terms, positions, type_ = view.terms, shapes.as_vector(view.positions), view.res.type
+    element = type_.element_type if view.unique else wide(type_.element_type)
+    count = build.to_index(view.count) if type_.is_dynamic_dim(0) else type_.shape[0]
+    size, row = build.value(shapes.dim(terms, 0)), [shapes.dim(terms, d) for d in range(1, len(terms.type.shape))]
+    sums = room([count, *row], element)
 
-    def add(first: Mixed, number: Mixed, into: ir.Value) -> None:
-        """Add a number of terms, from one on."""
+    def each(term: ir.Value, meet: Callable[[ir.Value, list[ir.Value]], None]) -> None:
+        """Have all elements of a term met at their places."""
 
         def one(at: list[ir.Value], place: list[ir.Value]) -> None:
             if len(at) <= len(row):
                 flow.for_loop(row[len(at) - 1], [], lambda i, _: one([*at, i], [*place, i]))
-                return
-            term = converted(tensor.extract(terms, at), wide(element))
-            memref.store(combine("sum", memref.load(into, place), term), into, place)
+            else:
+                meet(converted(tensor.extract(terms, at), element), place)
 
-        def next_(k: ir.Value, _: list[ir.Value]) -> None:
-            term = build.value(build.add(first, k))
-            one([term], [shapes.load(positions, term)])
+        one([term], [shapes.load(positions, term)])
 
-        flow.for_loop(number, [], next_)
+    def clear(into: ir.Value) -> None:
+        shapes.fill(build.constant(element, 0), into)
 
-    few = arith.divui(arith.divui(size, build.value(_TERMS)), build.value(build.maximum(count, 1)))
-    parts = build.value(build.minimum(few, build.divide(build.mul(size, build.product(row)), ctx.keys)))
+    def add(first: Mixed, number: Mixed, into: ir.Value) -> None:
+        """Add a number of terms, from one on."""
+        clear(into)
 
-    def in_parts() -> None:
-        own = room([parts, count, *row], wide(element))
+        def meet(x: ir.Value, place: list[ir.Value]) -> None:
+            memref.store(combine("sum", memref.load(into, place), x), into, place)
+
+        flow.for_loop(number, [], lambda k, _: each(build.value(build.add(first, k)), meet))
+
+    def in_parts(parts: ir.Value) -> None:
+        own = room([parts, count, *row], element)
+        clear(sums)
         step = build.ceildiv(size, parts)
         with inside_forall(parts) as (_, part):
             first, sizes = build.mul(part, step), [count, *row]
             its = subview(own, [part, *[0] * len(sizes)], [1, *sizes], [*range(1, len(sizes) + 1)])
-            shapes.fill(build.constant(wide(element), 0), its)
             add(first, build.maximum(build.minimum(build.sub(size, first), step), 0), its)
         whole, rank = ir.AffineMap.get_identity(len(row) + 2), len(row) + 2
         of_sums = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(k) for k in range(1, rank)])
         kinds = ["reduction", *["parallel"] * (rank - 1)]
         generic([own], [sums], [whole, of_sums], kinds, lambda given: [combine("sum", given[1], given[0])])
 
-    flow.choose(build.more(parts, 1), in_parts, lambda: add(0, size, sums), [])
-    ctx.bind(op.results[0], ctx.parts(shapes.cast(converted(tensor_of(sums), element), op.results[0].type)))
+    if view.unique:
+        flow.choose(build.less(size, count), lambda: clear(sums), lambda: None, [])
+        with inside_forall(size, stays=True) as (_, term):
+            each(term, lambda x, place: memref.store(x, sums, place))
+    else:
+        few = arith.divui(arith.divui(size, build.value(_TERMS)), build.value(build.maximum(count, 1)))
+        parts = build.value(build.minimum(few, build.divide(build.mul(size, build.product(row)), ctx.keys)))
+        flow.choose(build.more(parts, 1), lambda: in_parts(parts), lambda: add(0, size, sums), [])
+    ctx.bind(op.results[0], ctx.parts(shapes.cast(converted(tensor_of(sums), type_.element_type), type_)))
 
 
 RULES = {"ragged.group_by": lower_group_by, "ragged.scatter_add": lower_scatter_add}

@@ -12,6 +12,7 @@ from ragged_dialect.traits import (
     check_scalar,
     check_size,
     check_vector,
+    has_unit,
     optional_int,
     tensor_shape,
 )
@@ -128,19 +129,30 @@ class SortOp(_Keyed, name="sort", traits=[Pure]):
 class ScatterAddOp(UnmappedOp, name="scatter_add", traits=[Pure]):
     """Adds rows of a dense tensor at positions of a new one of `count` rows: row p of the result is the sum of the
     terms whose position is p, and 0 where there are none. Positions are in [0, count). Floats are added in an order
-    that depends on the target, short ones as f32. The transpose of a gather.
+    that depends on the target, short ones as f32. The transpose of a gather. `unique` says that no position occurs
+    twice, so that rows are moved and nothing is added: where one does, which nobody looks for, one of its terms may be
+    there as well as their sum.
 
     ```mlir
     %1 = ragged.scatter_add %terms, %positions, %count
          : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
+    %inverse = ragged.scatter_add %numbers, %order, %count {unique}
+         : (tensor<?xi64>, tensor<?xi64>, index) -> tensor<?xi64>
     ```
     """
+
+    optional = ("unique",)
 
     res: Result[Tensor]
     terms: Operand[Tensor]
     positions: Operand[Tensor]
     count: Operand[Scalar]
     reduces = True
+
+    @property
+    def unique(self) -> bool:
+        """Whether no position occurs twice."""
+        return has_unit(self, "unique")
 
     @staticmethod
     def infer(terms: RaggedShape) -> RaggedShape:
@@ -155,6 +167,7 @@ class ScatterAddOp(UnmappedOp, name="scatter_add", traits=[Pure]):
         check_elements(self.terms, "terms")
         check_vector(self.positions, "positions")
         check_scalar(self.count, "a count")
+        _ = self.unique
 
     def checks(self, ask: Checker[Q]) -> None:
         ask.equal(0, ask.extent(self.positions, 0), ask.extent(self.terms, 0))

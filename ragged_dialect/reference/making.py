@@ -183,10 +183,13 @@ def group_by(keys: Array, count: SupportsInt, numbers: Array | None = None) -> V
     return RaggedValue.make(np.array(order if numbers is None else numbers[order], np.int64), [axis])
 
 
-def scatter_add(terms: Array, positions: Array, count: SupportsInt) -> Array:
-    """`ragged.scatter_add`: every term at its position, one after the other."""
+def scatter_add(terms: Array, positions: Array, count: SupportsInt, unique: bool = False) -> Array:
+    """`ragged.scatter_add`: every term at its position, one after the other; -0.0 is no sum, but may be there alone."""
     wide = _wide(terms.dtype)
     sums = np.zeros((int(count), *terms.shape[1:]), wide)
+    if unique:
+        sums[positions] = terms.astype(wide)
+        return sums.astype(terms.dtype)
     for term, position in zip(terms.astype(wide), positions.tolist(), strict=True):
         sums[position] = COMBINERS["sum"](sums[position], term)
     return sums.astype(terms.dtype)

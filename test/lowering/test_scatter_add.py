@@ -87,6 +87,24 @@ def test_more_rows_than_memory_has(compile: Compile, count: int) -> None:
         compile(text_for("x8", "f32"))(np.ones((2, 8), np.float32), np.array([0, 1]), count)
 
 
+@pytest.mark.sampled(160)
+@pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.parametrize("row", [(), (3,), (2, 5)])
+@pytest.mark.parametrize(("size", "count"), [(0, 0), (0, 3), (5, 5), (300, 300), (70, 3000)])
+def test_unique_positions(compile: Compile, kind: str, row: tuple[int, ...], size: int, count: int) -> None:
+    """Rows are moved as they are, -0.0 too."""
+    rng = np.random.default_rng(size)
+    terms = (rng.standard_normal((size, *row)) * 10).astype(DTYPES[kind]) * DTYPES[kind](-1)
+    terms[::2] = -terms[::2] * 0
+    positions = rng.permutation(count)[:size].astype(np.int64)
+    text = text_for("".join(f"x{n}" for n in row), kind).replace("%count :", "%count {unique} :")
+    wanted = np.zeros((count, *row), DTYPES[kind])
+    wanted[positions] = terms
+    for result in (compile(text)(terms, positions, count), run(text, "f", [terms, positions, count])[0]):
+        np.testing.assert_array_equal(result.astype(float), wanted.astype(float))
+        np.testing.assert_array_equal(np.signbit(result.astype(float)), np.signbit(wanted.astype(float)))
+
+
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", DTYPES)
 @pytest.mark.parametrize("row", [(), (3,), (16,)])

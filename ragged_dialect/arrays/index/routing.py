@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir
-from ragged_dialect.arrays.index.rows import as_index, check_lists, inverse, take_rows
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.index.rows import as_index, check_lists, take_rows
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, kind
@@ -91,12 +91,23 @@ def ungroup(x: Tensor, places: Tensor) -> Tensor:
     given = shapes.as_vector(places.storage)
     size = build.value(shapes.dim(given, 0))
     check_lists(places, [], lambda given: given[0], lambda _: size, kind="index")
-    at = inverse(given)  # 0 of a row that has no place, and of the first one's: as many places are each once then
+    # As many places are each once where every row has one.
+    if len(x.axes) == 1:
+        i8 = ir.IntegerType.get_signless(8)
+        ones = shapes.fill(build.constant(i8, 1), shapes.empty([size], i8))
+        marks = known(builders.scatter_add(ones, given, size, unique=True))
+        made = known(builders.scatter_add(x.storage, given, size, unique=True))
+        result = x.trace.assembled(made, [PlainAxis(None)], x.dtype)
 
-    def number(row: ir.Value) -> ir.Value:
-        there = arith.ori(build.unequal(shapes.load(at, row), 0), build.equal(shapes.load(given, 0), row))
-        return arith.extui(build.i64(), there)
+        def there(row: ir.Value) -> ir.Value:
+            return build.unequal(tensor.extract(marks, [row]), 0)
+    else:  # rows are read out of order in less time than they are written
+        at = known(builders.scatter_add(vectors.generate(size, lambda k: k), given, size))
+        result = take_rows(x, 0, at, PlainAxis(None))
 
-    there = vectors.generate(size, number)
-    builders.assert_valid([there], "at_least", f"{op}: places of each row", 1, factor=1)
-    return take_rows(x, 0, at, PlainAxis(None))
+        def there(row: ir.Value) -> ir.Value:  # no term is 0, and that of the first one's row
+            return arith.ori(build.unequal(shapes.load(at, row), 0), build.equal(shapes.load(given, 0), row))
+
+    each = vectors.generate(size, lambda row: arith.extui(build.i64(), there(row)))
+    builders.assert_valid([each], "at_least", f"{op}: places of each row", 1, factor=1)
+    return result

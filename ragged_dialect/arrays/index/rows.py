@@ -280,7 +280,6 @@ def repeated_rows(x: Tensor, size: Mixed, count: Callable[[ir.Value], ir.Value])
 
 
 def inverse(order: ir.Value) -> ir.Value:
-    """Where each position is in an order of all: by sums of one term, which one thread of a CPU adds in a third of the
-    time that it takes to sort."""
+    """Where each position is in an order of all, in which none is twice."""
     size = build.value(shapes.dim(order, 0))
-    return known(builders.scatter_add(vectors.generate(size, lambda k: k), order, size))
+    return known(builders.scatter_add(vectors.generate(size, lambda k: k), order, size, unique=True))
