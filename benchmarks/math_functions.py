@@ -18,7 +18,7 @@ import numpy as np
 
 from ragged_dialect._mlir import execution_engine, ir, passmanager
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.expand_ragged_math import ExpandRaggedMath
+from ragged_dialect.lowering.math.expand_ragged_math import ExpandRaggedMath
 from ragged_dialect.lowering.math.library import host_isa, required_libraries
 
 _TAIL = (

@@ -202,20 +202,27 @@ _PACKAGES = {
         "ragged-fuse ragged-differentiate ragged-rematerialize ragged-decompose-attention ragged-decompose-scans "
         "ragged-decompose-scatters ragged-decompose-steps ragged-distribute ragged-overlap ragged-raise-attention"
     ),
-    "ragged_dialect.lowering": (
-        "add-negated-terms cascade-ragged-sums collapse-ragged-loops convert-ragged-to-scf "
-        "convert-ragged-checks-to-calls convert-ragged-checks-to-scf convert-ragged-copies-to-linalg "
-        "convert-ragged-forall-to-loops convert-ragged-selects-to-scf copy-strided-casts define-integer-divisions "
-        "expand-compressed-stores expand-unit-dims guard-ragged-allocs hoist-ragged-allocs hoist-stack-buffers "
-        "inline-index-vectors merge-index-vectors multiply-constant-powers order-ragged-loops outline-ragged-loops "
-        "expand-ragged-floats expand-ragged-math expand-ragged-scans fold-matrix-copies prefetch-ragged-rows "
-        "protect-ragged-arguments replace-empty-reshapes reuse-ragged-outs settle-ragged-roundings "
-        "shorten-ragged-lifetimes keep-read-outs thread-ragged-kernels lower-memory-types unshare-ragged-empties"
+    "ragged_dialect.lowering.buffers": (
+        "convert-ragged-copies-to-linalg copy-strided-casts expand-unit-dims fold-matrix-copies "
+        "guard-ragged-allocs hoist-ragged-allocs hoist-stack-buffers keep-read-outs lower-memory-types "
+        "replace-empty-reshapes reuse-ragged-outs shorten-ragged-lifetimes unshare-ragged-empties"
     ),
-    "ragged_dialect.transform": "ragged-transform-interpreter",
+    "ragged_dialect.lowering.checks": "convert-ragged-checks-to-calls convert-ragged-checks-to-scf",
+    "ragged_dialect.lowering.dense": (
+        "add-negated-terms convert-ragged-selects-to-scf define-integer-divisions expand-ragged-scans "
+        "inline-index-vectors merge-index-vectors multiply-constant-powers protect-ragged-arguments"
+    ),
+    "ragged_dialect.lowering.loops": (
+        "cascade-ragged-sums collapse-ragged-loops convert-ragged-forall-to-loops order-ragged-loops "
+        "outline-ragged-loops prefetch-ragged-rows settle-ragged-roundings"
+    ),
+    "ragged_dialect.lowering.math": "expand-ragged-floats expand-ragged-math",
     "ragged_dialect.lowering.products": "vectorize-ragged-products",
+    "ragged_dialect.lowering.runtime": "thread-ragged-kernels",
+    "ragged_dialect.lowering.scf": "convert-ragged-to-scf",
     "ragged_dialect.lowering.skew": "share-long-components share-long-folds",
-    "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
+    "ragged_dialect.lowering.vector": "expand-compressed-stores vectorize-ragged-loops",
+    "ragged_dialect.transform": "ragged-transform-interpreter",
     "ragged_dialect.lowering.gpu.passes": (
         "convert-forall-to-gpu convert-inner-linalg-to-loops fission-ragged-foralls gather-ragged-products "
         "merge-ragged-checks place-ragged-temporaries privatize-ragged-scratch ragged-map-parallel split-long-folds "

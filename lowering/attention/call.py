@@ -16,10 +16,10 @@ from ragged_dialect.ir.clone import ValueMap, clone, inlined
 from ragged_dialect.ir.match import definer, made_by, terminator
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
 from ragged_dialect.ir.walk import captures, free_symbol
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.external_calls import call_external, module_of
-from ragged_dialect.lowering.forall_bounds import inside_forall
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.nests.forall_bounds import inside_forall
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.external_calls import call_external, module_of
+from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.ops.attention import Attention, AttentionVjpKvOp, Keys
 
 NAME = "ragged_attention"

@@ -20,7 +20,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, inlined
 from ragged_dialect.ir.memory import buffer_of
 from ragged_dialect.lowering.attention.staged import Staged
-from ragged_dialect.lowering.buffers import subview
+from ragged_dialect.lowering.buffers.subviews import subview
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.math.exponential import tanh
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, read, transposed, write

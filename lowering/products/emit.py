@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.buffers import subview
+from ragged_dialect.lowering.buffers.subviews import subview
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, transposed
 from ragged_dialect.lowering.products.product import Places, Product
 

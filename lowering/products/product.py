@@ -10,7 +10,7 @@ from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import sums_products
-from ragged_dialect.lowering.buffers import layout_strides, subview
+from ragged_dialect.lowering.buffers.subviews import layout_strides, subview
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 
 _LONG = 16

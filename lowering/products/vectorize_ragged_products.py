@@ -9,7 +9,7 @@ from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import defining_op, is_zeros
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import is_address, is_own, root
+from ragged_dialect.lowering.buffers.subviews import is_address, is_own, root
 from ragged_dialect.lowering.math.library import require_isa
 from ragged_dialect.lowering.products.emit import ProductEmitter
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock

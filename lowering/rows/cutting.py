@@ -11,7 +11,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer, terminator
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_allocation, plain_dim, range_view
+from ragged_dialect.lowering.buffers.subviews import is_allocation, plain_dim, range_view
 from ragged_dialect.lowering.rows.groups import RowGroup
 from ragged_dialect.lowering.rows.op import Place
 from ragged_dialect.lowering.vector.machine import CACHE_LINE

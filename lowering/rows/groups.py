@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import outs_of
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_address, is_buffer, is_own, root, writes_around
+from ragged_dialect.lowering.buffers.subviews import is_address, is_buffer, is_own, root, writes_around
 from ragged_dialect.lowering.rows.op import FLAT, Place, RowOp
 
 _SHARED = 128

@@ -11,7 +11,7 @@ from ragged_dialect.generic import indexing_maps, iterator_kinds, outs_of
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import extent_key, inner_size, is_buffer, plain_dim, root, writes_around
+from ragged_dialect.lowering.buffers.subviews import extent_key, inner_size, is_buffer, plain_dim, root, writes_around
 from ragged_dialect.lowering.skew.parts import Parts
 
 FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")

@@ -11,11 +11,11 @@ from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering import walks
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.parts import Parts, Range
-from ragged_dialect.lowering.runs import fill_runs
-from ragged_dialect.lowering.views import expand
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.parts import Parts, Range
+from ragged_dialect.lowering.structure import walks
+from ragged_dialect.lowering.structure.runs import fill_runs
+from ragged_dialect.lowering.structure.views import expand
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of, storage_type
 

@@ -17,10 +17,10 @@ from ragged_dialect.lowering.attention.call import Operands, lower_to_call
 from ragged_dialect.lowering.attention.few import Few
 from ragged_dialect.lowering.attention.forward import Forward
 from ragged_dialect.lowering.attention.lanes import Block, blocks_of
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.forall import OpenForall
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.nests.forall import OpenForall
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.ops.attention import Attention, AttentionOp, AttentionVjp, AttentionVjpQOp, groups, wide
 from ragged_dialect.types import shape_of, storage_type
 

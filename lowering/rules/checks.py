@@ -7,9 +7,9 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
-from ragged_dialect.lowering import walks
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.parts import Parts
+from ragged_dialect.lowering.structure import walks
 from ragged_dialect.ops.checks import AssertConformOp
 from ragged_dialect.traits import optional_int
 from ragged_dialect.types import is_tensor

@@ -16,13 +16,13 @@ from ragged_dialect.ir.match import sums_products
 from ragged_dialect.ir.walk import captures, ops_in, replace
 from ragged_dialect.iteration import BACKWARDS, MAPPING, analyze, touches_ragged
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.expand_ragged_math import FUNCTIONS
-from ragged_dialect.lowering.making import contiguous_like, own_windows
-from ragged_dialect.lowering.nest import Payload, make_nest
-from ragged_dialect.lowering.nest_emit import lower_nest
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.math.expand_ragged_math import FUNCTIONS
+from ragged_dialect.lowering.nests.emit import lower_nest
+from ragged_dialect.lowering.nests.nest import Payload, make_nest
 from ragged_dialect.lowering.rules.access import extract_element
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.parts import Parts
+from ragged_dialect.lowering.structure.making import contiguous_like, own_windows
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import dense_type, is_tensor, shape_of
 

@@ -9,8 +9,8 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import clone
 from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.ir.walk import append
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.types import flat_types, is_ragged, shape_of
 from ragged_dialect.verify import ARGUMENT_FACTS
 

@@ -12,9 +12,9 @@ from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size, is_number, view_of
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.external_calls import call_external, module_of
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.external_calls import call_external, module_of
+from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.ops.exchange import AllToAllOp, AllToAllStartOp, AllToAllWaitOp
 from ragged_dialect.types import shape_of, storage_type
 

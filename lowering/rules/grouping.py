@@ -12,10 +12,10 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.kinds import combine
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.memory import room, tensor_of
-from ragged_dialect.lowering.buffers import subview
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.forall_bounds import inside_forall
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.buffers.subviews import subview
+from ragged_dialect.lowering.nests.forall_bounds import inside_forall
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.lowering.search import ended
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp

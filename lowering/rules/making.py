@@ -10,14 +10,14 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import is_float, view_of
 from ragged_dialect.layout import RAGGED, Layout
-from ragged_dialect.lowering import walks
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.empty import empty_parts
-from ragged_dialect.lowering.exact_sums import add_to_pair
-from ragged_dialect.lowering.external_calls import call_external, module_of
-from ragged_dialect.lowering.making import copy_into, run_nest
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.nests.exact_sums import add_to_pair
 from ragged_dialect.lowering.rules.access import extract_element
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.external_calls import call_external, module_of
+from ragged_dialect.lowering.scf.parts import Parts
+from ragged_dialect.lowering.structure import walks
+from ragged_dialect.lowering.structure.empty import empty_parts
+from ragged_dialect.lowering.structure.making import copy_into, run_nest
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.shape import RaggedShape

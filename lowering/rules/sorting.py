@@ -10,11 +10,11 @@ from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size, constant_int, made_by, terminator, view_of
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.forall_bounds import inside_forall
-from ragged_dialect.lowering.inline_index_vectors import is_index_vector
-from ragged_dialect.lowering.merge_sort import MergeSort
-from ragged_dialect.lowering.partial_sort import LIMIT, PartialSort
+from ragged_dialect.lowering.dense.inline_index_vectors import is_index_vector
+from ragged_dialect.lowering.nests.forall_bounds import inside_forall
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.sorting.merge_sort import MergeSort
+from ragged_dialect.lowering.sorting.partial_sort import LIMIT, PartialSort
 from ragged_dialect.lowering.vector.lanes import first_lanes, store_lanes
 from ragged_dialect.ops.grouping import SortOp
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
-from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.joining import concat_plain, concat_runs
-from ragged_dialect.lowering.making import contiguous_like, copy_into
-from ragged_dialect.lowering.merge_views import merge_parts
-from ragged_dialect.lowering.partition_views import partition_parts
-from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.compute import typed
-from ragged_dialect.lowering.selection import select_parts, slice_parts
-from ragged_dialect.lowering.views import split_parts
+from ragged_dialect.lowering.scf.context import Lowering
+from ragged_dialect.lowering.scf.parts import Parts
+from ragged_dialect.lowering.structure.joining import concat_plain, concat_runs
+from ragged_dialect.lowering.structure.making import contiguous_like, copy_into
+from ragged_dialect.lowering.structure.merge_views import merge_parts
+from ragged_dialect.lowering.structure.partition_views import partition_parts
+from ragged_dialect.lowering.structure.selection import select_parts, slice_parts
+from ragged_dialect.lowering.structure.views import split_parts
 from ragged_dialect.ops.structure import partition_count
 from ragged_dialect.types import shape_of
 

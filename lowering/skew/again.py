@@ -7,7 +7,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds, outs_of
 from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.match import defining_op
-from ragged_dialect.lowering.buffers import is_address, is_allocation, is_buffer, root
+from ragged_dialect.lowering.buffers.subviews import is_address, is_allocation, is_buffer, root
 from ragged_dialect.lowering.skew.parts import Parts
 
 

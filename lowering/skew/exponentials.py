@@ -12,9 +12,9 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone, inlined
 from ragged_dialect.ir.match import defining_op, made_by
-from ragged_dialect.lowering.buffers import is_allocation, is_buffer, plain_dim, root, touches
-from ragged_dialect.lowering.forall_bounds import inside_forall
-from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
+from ragged_dialect.lowering.buffers.subviews import is_allocation, is_buffer, plain_dim, root, touches
+from ragged_dialect.lowering.nests.forall_bounds import inside_forall
+from ragged_dialect.lowering.nests.partial_reductions import allocated, over_parts, part
 from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, written_by
 from ragged_dialect.lowering.skew.parts import Parts, cut_rows, yielded
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut

@@ -11,10 +11,10 @@ from ragged_dialect.ir import build, flow, memory, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import captures, makers
-from ragged_dialect.lowering.buffers import extent, inner_size, plain_dim, range_view
-from ragged_dialect.lowering.combiners import Combiner, find_combiner
-from ragged_dialect.lowering.forall_bounds import inside_forall
-from ragged_dialect.lowering.partial_reductions import allocated, combine, part, starts
+from ragged_dialect.lowering.buffers.subviews import extent, inner_size, plain_dim, range_view
+from ragged_dialect.lowering.nests.combiners import Combiner, find_combiner
+from ragged_dialect.lowering.nests.forall_bounds import inside_forall
+from ragged_dialect.lowering.nests.partial_reductions import allocated, combine, part, starts
 from ragged_dialect.lowering.skew.rows import is_along
 
 _AT_ONCE = 128

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.buffers import extent_key, is_buffer, plain_dim, size_key
+from ragged_dialect.lowering.buffers.subviews import extent_key, is_buffer, plain_dim, size_key
 
 
 def is_cut(op: ir.Operation, length: ir.Value) -> bool:

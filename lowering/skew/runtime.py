@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ragged_dialect.lowering.llvm_text import branch, constants
-from ragged_dialect.lowering.memory_runtime import fails
+from ragged_dialect.lowering.runtime.llvm_text import branch, constants
+from ragged_dialect.lowering.runtime.memory_runtime import fails
 from ragged_dialect.runtime.callbacks import SKEWED
 
 REFUSE = "ragged_refuse_skew"

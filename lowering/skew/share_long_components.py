@@ -11,12 +11,12 @@ from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import find_ops, outermost
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import inner_size, is_address, offsets_of
-from ragged_dialect.lowering.component_tiles import ComponentTiles
-from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
-from ragged_dialect.lowering.program_runtime import call, declare
+from ragged_dialect.lowering.buffers.subviews import inner_size, is_address, offsets_of
+from ragged_dialect.lowering.loops.component_tiles import ComponentTiles
+from ragged_dialect.lowering.nests.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.records import REFUSES
 from ragged_dialect.lowering.rows.op import FLAT
+from ragged_dialect.lowering.runtime.program_runtime import call, declare
 from ragged_dialect.lowering.skew.exponentials import Exponentials
 from ragged_dialect.lowering.skew.parts import Parts
 from ragged_dialect.lowering.skew.places import Places

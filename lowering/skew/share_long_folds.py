@@ -8,8 +8,8 @@ from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.match import constant_int, enclosing
 from ragged_dialect.ir.walk import find_ops, ops_in, replace
-from ragged_dialect.lowering.folds import Fold
-from ragged_dialect.lowering.forall_bounds import inside_forall
+from ragged_dialect.lowering.nests.folds import Fold
+from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.lowering.rows.groups import CHUNK
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 

@@ -12,8 +12,8 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures
-from ragged_dialect.lowering.buffers import is_constant
-from ragged_dialect.lowering.partial_reductions import allocated, over_parts, part
+from ragged_dialect.lowering.buffers.subviews import is_constant
+from ragged_dialect.lowering.nests.partial_reductions import allocated, over_parts, part
 from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, written_by
 from ragged_dialect.lowering.skew.parts import Parts
 

@@ -10,9 +10,9 @@ from ragged_dialect.ir.fast_math import flags_of
 from ragged_dialect.ir.match import byte_size, constant_int, definer, is_made_in, is_number, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import GUARD
-from ragged_dialect.lowering.buffers import is_own, layout_strides, offsets_of, root
-from ragged_dialect.lowering.combiners import Combiner, find_combiner
-from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.buffers.subviews import is_own, layout_strides, offsets_of, root
+from ragged_dialect.lowering.loops.annotations import LOOP, NOT_UNROLLED
+from ragged_dialect.lowering.nests.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.vector.machine import Registers
 from ragged_dialect.lowering.vector.walks import Walk
 

@@ -8,7 +8,7 @@ from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import byte_size, constant_int, enclosing
 from ragged_dialect.ir.walk import find_ops, replace
-from ragged_dialect.lowering.loop_annotations import LOOP, is_of_vectors, keep_vectors
+from ragged_dialect.lowering.loops.annotations import LOOP, is_of_vectors, keep_vectors
 from ragged_dialect.lowering.vector import settled
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Run, Unfit
 from ragged_dialect.lowering.vector.lanes import first_lanes, last_lane, splat

@@ -11,9 +11,9 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import byte_size, constant_int, definer, is_float, is_made_in
 from ragged_dialect.ir.walk import ops_in
-from ragged_dialect.lowering.buffers import is_address
-from ragged_dialect.lowering.combiners import Combiner
-from ragged_dialect.lowering.loop_annotations import keep_rolled
+from ragged_dialect.lowering.buffers.subviews import is_address
+from ragged_dialect.lowering.loops.annotations import keep_rolled
+from ragged_dialect.lowering.nests.combiners import Combiner
 from ragged_dialect.lowering.vector import settled
 from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner
 from ragged_dialect.lowering.vector.columns import joined, picked

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int
-from ragged_dialect.lowering.combiners import Combiner
+from ragged_dialect.lowering.nests.combiners import Combiner
 
 _EVERY = 8
 """Iterations after which it is asked whether a fold is settled: 1,024 components of 64 rows of 64 float32, half of them

@@ -11,7 +11,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import byte_size, constant_int, defining_op, made_by
 from ragged_dialect.ir.walk import find_ops, ops_in
-from ragged_dialect.lowering.buffers import VIEWS
+from ragged_dialect.lowering.buffers.subviews import VIEWS
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of
 from ragged_dialect.lowering.vector.emit import before, carried_into, counted, folded_lanes, is_count, total_of
 from ragged_dialect.lowering.vector.lanes import first_lanes

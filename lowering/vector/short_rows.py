@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.fast_math import flags_of, give_flags
 from ragged_dialect.ir.match import byte_size, constant_int, defining_op, entry_of
-from ragged_dialect.lowering.loop_annotations import keep_rolled
+from ragged_dialect.lowering.loops.annotations import keep_rolled
 from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_element, require_vector_form, strides_of
 from ragged_dialect.lowering.vector.columns import columns_of, largest_factor, rows_of
 from ragged_dialect.lowering.vector.emit import SHORTEST, full

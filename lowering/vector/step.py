@@ -8,7 +8,7 @@ from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import byte_size, defining_op, made_by
-from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.buffers.subviews import root
 from ragged_dialect.lowering.math.library import call_masked
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Guard, guard_of
 from ragged_dialect.lowering.vector.divisions import divided, has_floats

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.loop_annotations import LOOP, keep_rolled
+from ragged_dialect.lowering.loops.annotations import LOOP, keep_rolled
 from ragged_dialect.lowering.math.library import require_isa
-from ragged_dialect.lowering.sum_nests import static_count
+from ragged_dialect.lowering.nests.sum_nests import static_count
 from ragged_dialect.lowering.vector.body import Body, Unfit, body_of, fills_runs
 from ragged_dialect.lowering.vector.emit import vectorize
 from ragged_dialect.lowering.vector.machine import Registers, registers

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragged_dialect.errors import CompileError
 from ragged_dialect.host_cpu import code_features, is_x86
-from ragged_dialect.lowering.expand_ragged_floats import BFLOAT_ROUNDING
+from ragged_dialect.lowering.math.expand_ragged_floats import BFLOAT_ROUNDING
 from ragged_dialect.ptx.llvm22 import to_llvm22
 
 HOST = "host"

@@ -7,7 +7,7 @@ depends on how a platform passes small integers and half floats.
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.lower_memory_types import LowerMemoryTypes
+from ragged_dialect.lowering.buffers.lower_memory_types import LowerMemoryTypes
 from ragged_dialect.symbols import mangle
 
 _CIFACE = "_mlir_ciface_"

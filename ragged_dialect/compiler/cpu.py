@@ -14,8 +14,8 @@ from ragged_dialect.compiler.stored import stored
 from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.math.library import VECTOR
-from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGES
 from ragged_dialect.lowering.records import REFUSES, checks_of, labels_of
+from ragged_dialect.lowering.runtime.program_runtime import DECLARED, EXCHANGES
 from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.printing import print_callbacks

@@ -12,9 +12,9 @@ from functools import partial
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
 from ragged_dialect.host_memory import Hooks, hooks
-from ragged_dialect.lowering.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
-from ragged_dialect.lowering.memory_runtime import OPEN, RUN
-from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGES, RUNTIME
+from ragged_dialect.lowering.runtime.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
+from ragged_dialect.lowering.runtime.memory_runtime import OPEN, RUN
+from ragged_dialect.lowering.runtime.program_runtime import DECLARED, EXCHANGES, RUNTIME
 from ragged_dialect.ranks.calls import exchange
 from ragged_dialect.ranks.pending import start, take, wait
 from ragged_dialect.runtime import memory

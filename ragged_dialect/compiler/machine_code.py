@@ -12,7 +12,7 @@ from ragged_dialect.asm.locations import collect
 from ragged_dialect.compiler.llvm_ir import check_translatable
 from ragged_dialect.errors import CompileError
 from ragged_dialect.host_cpu import code_features
-from ragged_dialect.lowering.expand_ragged_floats import BFLOAT_ROUNDING
+from ragged_dialect.lowering.math.expand_ragged_floats import BFLOAT_ROUNDING
 from ragged_dialect.lowering.math.library import required_libraries
 
 _SOMEWHERE = 16

@@ -43,7 +43,7 @@ def register_dialect(
 ) -> None:
     """Let the ops of a dialect (`ext.Dialect`) whose classes derive from `RaggedOp` touch ragged types. The other
     arguments name modules, imported when they are needed: `patterns` has `PATTERNS` (by op name, as
-    `passes/patterns`), `lowering` has `EXPANSIONS` (by op name, `lowering/prepare.py`), `reference`
+    `passes/patterns`), `lowering` has `EXPANSIONS` (by op name, `lowering/scf/prepare.py`), `reference`
     registers a `handler` and `derivatives` rules (`passes/differentiate/tables.py`) where it is imported. PassError
     when the name of the dialect is taken."""
     name = getattr(dialect, "DIALECT_NAMESPACE", None)

@@ -18,7 +18,7 @@ from support.run_pass import transform
 from ragged_dialect._mlir import ir
 from ragged_dialect.emulator import Emulator
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.buffers.subviews import root
 from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
 from ragged_dialect.lowering.gpu.passes.convert_forall_to_gpu import ConvertForallToGpu
 

@@ -22,7 +22,7 @@ from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu
 from ragged_dialect.compiler.machine_code import object_code
 from ragged_dialect.errors import CompileError, PassError
 from ragged_dialect.lowering.math.library import host_isa, required_libraries
-from ragged_dialect.lowering.program_runtime import DECLARED
+from ragged_dialect.lowering.runtime.program_runtime import DECLARED
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.lowering.vector import machine
 from ragged_dialect.ptx import backend

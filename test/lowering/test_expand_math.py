@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from ragged_dialect._mlir import ir, passmanager
-from ragged_dialect.lowering.expand_ragged_math import ExpandRaggedMath
 from ragged_dialect.lowering.math import (
     arcsine,
     arctangent,
@@ -21,6 +20,7 @@ from ragged_dialect.lowering.math import (
     logarithm,
     trigonometry,
 )
+from ragged_dialect.lowering.math.expand_ragged_math import ExpandRaggedMath
 from ragged_dialect.lowering.math.library import VECTOR_ISAS, host_isa, required_libraries
 
 pytestmark = pytest.mark.usefixtures("mlir_context")

@@ -16,7 +16,7 @@ import pytest
 from ragged_dialect._mlir import execution_engine, ir, passmanager
 from ragged_dialect._mlir import llvm as mlir_llvm
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.expand_ragged_math import ExpandRaggedMath
+from ragged_dialect.lowering.math.expand_ragged_math import ExpandRaggedMath
 from ragged_dialect.lowering.math.library import required_libraries
 from ragged_dialect.ptx.llvm22 import to_llvm22
 

@@ -11,9 +11,9 @@ from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.walk import captures, find_ops, ops_in
-from ragged_dialect.lowering.buffers import range_view, subview, touches
-from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
+from ragged_dialect.lowering.buffers.subviews import range_view, subview, touches
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
+from ragged_dialect.lowering.nests.forall_bounds import counts_of, forall_over
 
 PROGRAM = """
 func.func @f(%n: index, %c: i1, %x: memref<8x4xf32>, %v: memref<2x4xf32, strided<[4, 1], offset: 8>>,

@@ -17,7 +17,7 @@ from support.structures import AXES, DTYPES, LAYOUTS, Case, offsets_of, seeded
 from support.targets import TARGETS, compile_for
 
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.lowering import thread_ragged_kernels
+from ragged_dialect.lowering.runtime import thread_ragged_kernels
 from ragged_dialect.reference import RaggedValue, run
 
 FLOATS = ("f16", "bf16", "f32", "f64")

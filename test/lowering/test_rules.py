@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ragged_dialect.dialect import Ragged
-from ragged_dialect.lowering.convert_ragged_to_scf import RULES
-from ragged_dialect.lowering.prepare import EXPANDED
+from ragged_dialect.lowering.scf.convert_ragged_to_scf import RULES
+from ragged_dialect.lowering.scf.prepare import EXPANDED
 
 TENSOR_OPS = frozenset(
     f"tensor.{name}" for name in ("dim", "cast", "extract", "extract_slice", "expand_shape", "collapse_shape")

@@ -12,7 +12,7 @@ from support.targets import Compile
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering.prepare import prepare
+from ragged_dialect.lowering.scf.prepare import prepare
 from ragged_dialect.reference import run
 from ragged_dialect.shape import RaggedShape
 

@@ -212,7 +212,7 @@ assert not wrong, wrong
 # The pool itself: loops in loops, deeper than there are places, and tiles that cover every range once.
 import ctypes
 from ragged_dialect.compiler.loading import runtime
-from ragged_dialect.lowering.thread_pool import SHARE
+from ragged_dialect.lowering.runtime.thread_pool import SHARE
 
 Body = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 share = ctypes.CFUNCTYPE(None, Body, ctypes.c_void_p, *[ctypes.c_int64] * 4)(runtime().addresses[SHARE])
@@ -247,7 +247,7 @@ def test_many_callers_and_loops_in_loops() -> None:
 RANGES = """
 import ctypes
 from ragged_dialect.compiler.loading import runtime
-from ragged_dialect.lowering.thread_pool import SHARE
+from ragged_dialect.lowering.runtime.thread_pool import SHARE
 
 Body = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 share = ctypes.CFUNCTYPE(None, Body, ctypes.c_void_p, *[ctypes.c_int64] * 4)(runtime().addresses[SHARE])

@@ -8,7 +8,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build
-from ragged_dialect.lowering.prepare import Expansion
+from ragged_dialect.lowering.scf.prepare import Expansion
 from ragged_dialect.traits import int_attr
 
 

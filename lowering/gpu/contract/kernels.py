@@ -15,8 +15,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
 from ragged_dialect.lowering.attributes import WIDE
-from ragged_dialect.lowering.buffers import extent
-from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.buffers.subviews import extent
 from ragged_dialect.lowering.gpu.contract import fragments, splitting
 from ragged_dialect.lowering.gpu.contract.attention import schedule as attention
 from ragged_dialect.lowering.gpu.contract.attention.kernel import matched as call_of
@@ -33,6 +32,7 @@ from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 from ragged_dialect.lowering.gpu.segmented.component_code import BodyCode, captured
+from ragged_dialect.lowering.nests.forall_bounds import counts_of
 from ragged_dialect.passes.base import PassFailure
 
 LEVEL = 32

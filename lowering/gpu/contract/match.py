@@ -9,8 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import filled_with, loop_of, made_by
 from ragged_dialect.ir.walk import is_outside
-from ragged_dialect.lowering.buffers import is_buffer, is_same, root
-from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.buffers.subviews import is_buffer, is_same, root
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.segmented.component_rows import (
     Iterations,
@@ -19,6 +18,7 @@ from ragged_dialect.lowering.gpu.segmented.component_rows import (
     is_plain,
     is_row_of_component,
 )
+from ragged_dialect.lowering.nests.forall_bounds import counts_of
 
 RESULT = 2
 """Which operand of a product is its result."""

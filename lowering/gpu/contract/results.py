@@ -9,7 +9,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import in_block
 from ragged_dialect.ir.walk import is_outside
-from ragged_dialect.lowering.buffers import VIEWS, is_allocation, root
+from ragged_dialect.lowering.buffers.subviews import VIEWS, is_allocation, root
 from ragged_dialect.lowering.gpu.contract import splitting
 from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp

@@ -10,7 +10,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
 from ragged_dialect.lowering.gpu.contract import fragments
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
-from ragged_dialect.lowering.loop_annotations import keep_rolled
+from ragged_dialect.lowering.loops.annotations import keep_rolled
 
 
 def in_stages(

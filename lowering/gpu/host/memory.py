@@ -6,7 +6,7 @@ from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.buffers import starts_and_sizes
+from ragged_dialect.lowering.buffers.subviews import starts_and_sizes
 from ragged_dialect.lowering.gpu.host.integers import literal, not_negative
 from ragged_dialect.lowering.gpu.host.writer import FLOATS, Emitter, HostWriter, dtype, is_buffer, kind
 from ragged_dialect.lowering.gpu.kernel.kernel import NARROW

@@ -32,7 +32,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ir.elements import elements_of
 from ragged_dialect.ir.functions import defined_functions
-from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.buffers.subviews import root
 from ragged_dialect.lowering.gpu.host import control, floats, integers, memory
 from ragged_dialect.lowering.gpu.host.writer import FLOATS, HostWriter, dtype, is_buffer, kind
 from ragged_dialect.lowering.records import checks_of, labels_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.buffers.subviews import root
 
 Signature = tuple[tuple[int, int, int], ...] | None
 

@@ -9,8 +9,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ir.walk import find_ops, ops_in, replace
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer, may_overlap, root
-from ragged_dialect.lowering.folds import Fold
+from ragged_dialect.lowering.buffers.subviews import VIEWS, is_buffer, may_overlap, root
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel.distribute import Distributor
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
@@ -18,6 +17,7 @@ from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum, emit_scan
 from ragged_dialect.lowering.gpu.kernel.thread_loops import batches_end
+from ragged_dialect.lowering.nests.folds import Fold
 from ragged_dialect.passes.base import PassFailure
 
 _SCALAR = ("arith.", "math.", "memref.dim")

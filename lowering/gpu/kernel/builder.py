@@ -11,8 +11,7 @@ from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.match import byte_size
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.attributes import WIDE
-from ragged_dialect.lowering.buffers import is_buffer, subview
-from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.buffers.subviews import is_buffer, subview
 from ragged_dialect.lowering.gpu.kernel.block_body import BlockBody
 from ragged_dialect.lowering.gpu.kernel.fills import fold_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
@@ -20,6 +19,7 @@ from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.temporaries import own_of, replace_allocation, temporaries_of
+from ragged_dialect.lowering.nests.forall_bounds import counts_of
 from ragged_dialect.passes.base import PassFailure
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import defining_op
-from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.nests.combiners import Combiner, find_combiner
 
 
 def fold_values(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
-from ragged_dialect.lowering.buffers import is_buffer, root
+from ragged_dialect.lowering.buffers.subviews import is_buffer, root
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers, Signature
 from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiners_of, is_split
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange

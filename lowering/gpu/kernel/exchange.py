@@ -15,7 +15,7 @@ from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import EXCHANGE_BYTES, VALUE_BYTES
 from ragged_dialect.lowering.gpu.kernel.shuffle import shuffle_xor
 from ragged_dialect.lowering.gpu.kernel.slots import Slots, keep, load
-from ragged_dialect.lowering.loop_annotations import keep_rolled
+from ragged_dialect.lowering.loops.annotations import keep_rolled
 
 Apply = Callable[[ir.Value, ir.Value], ir.Value]
 Group = tuple[int, int]

@@ -13,7 +13,7 @@ from ragged_dialect.ir.expressions import affine_value
 from ragged_dialect.ir.match import is_read, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lazy import cached_property
-from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
+from ragged_dialect.lowering.buffers.subviews import extent, is_buffer, plain_dim
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import constant_int, definer, defining_op, is_read, terminator
 from ragged_dialect.lowering.attributes import WIDE
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, may_overlap, only_read
+from ragged_dialect.lowering.buffers.subviews import VIEWS, is_buffer, is_constant, may_overlap, only_read
 from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.passes.base import PassFailure

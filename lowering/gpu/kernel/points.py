@@ -11,7 +11,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import bit_width
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import is_buffer
+from ragged_dialect.lowering.buffers.subviews import is_buffer
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.vector_access import VectorAccess
 from ragged_dialect.traits import int_attr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import DYNAMIC, Op, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.walk import find_ops, ops_in
-from ragged_dialect.lowering.buffers import VIEWS
+from ragged_dialect.lowering.buffers.subviews import VIEWS
 from ragged_dialect.lowering.gpu.kernel.shared_memory import EXCHANGE_BYTES, shared_size
 
 

@@ -8,10 +8,10 @@ from functools import reduce
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.exact_sums import SHORT, Body, loop_with_sums
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.points import Point
 from ragged_dialect.lowering.gpu.kernel.thread_shape import ThreadShape
+from ragged_dialect.lowering.nests.exact_sums import SHORT, Body, loop_with_sums
 
 
 def conjunction(conditions: list[ir.Value]) -> ir.Value:

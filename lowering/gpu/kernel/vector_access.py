@@ -8,7 +8,7 @@ from math import gcd
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.match import bit_width
-from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim, starts_and_sizes
+from ragged_dialect.lowering.buffers.subviews import defining_op, is_buffer, plain_dim, starts_and_sizes
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
 _FAR = 1 << 30

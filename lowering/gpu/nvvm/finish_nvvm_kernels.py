@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops, gpu_modules
-from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
+from ragged_dialect.lowering.loops.annotations import BRANCHES, settle
 from ragged_dialect.passes.base import RaggedPass
 
 _DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"

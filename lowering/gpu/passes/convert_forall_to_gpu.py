@@ -9,7 +9,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
 from ragged_dialect.lowering.attributes import BLOCK_SIZES, GATE, GENERAL, UNROLLS, WIDE, Mapping
-from ragged_dialect.lowering.buffers import require_buffers
+from ragged_dialect.lowering.buffers.subviews import require_buffers
 from ragged_dialect.lowering.gpu.kernel.numbers import has_wide_numbers, require_numbers
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
 from ragged_dialect.lowering.gpu.schedules import schedule

@@ -9,7 +9,7 @@ from ragged_dialect.ir import flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import ancestors
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import is_buffer
+from ragged_dialect.lowering.buffers.subviews import is_buffer
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.passes.base import RaggedPass
 

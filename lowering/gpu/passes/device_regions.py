@@ -13,12 +13,12 @@ from ragged_dialect.ir.clone import ValueMap, clone, remap
 from ragged_dialect.ir.match import blocks_of, definer, in_block, terminator
 from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer
-from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
-from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.buffers.subviews import VIEWS, is_buffer
+from ragged_dialect.lowering.checks.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.gpu.kernel.block_body import needs_block
 from ragged_dialect.lowering.gpu.kernel.status import keep_report
 from ragged_dialect.lowering.gpu.passes.host_scalars import host_scalars, is_integer_arithmetic
+from ragged_dialect.lowering.nests.forall_bounds import forall_over
 from ragged_dialect.passes.base import PassFailure
 
 _TOUCHES = frozenset({"memref.load", "memref.store", "memref.copy", "memref.atomic_rmw"})

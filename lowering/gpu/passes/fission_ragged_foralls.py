@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import is_read
 from ragged_dialect.lowering.attributes import BALANCED, Mapping
-from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.buffers.subviews import root
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
 from ragged_dialect.lowering.gpu.schedules import require_schedule, schedule

@@ -17,7 +17,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import terminator
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import (
+from ragged_dialect.lowering.buffers.subviews import (
     apart,
     extent_key,
     is_buffer,
@@ -27,9 +27,9 @@ from ragged_dialect.lowering.buffers import (
     root,
     writes_around,
 )
-from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
+from ragged_dialect.lowering.nests.forall_bounds import forall_over
 
 
 @dataclass(frozen=True)

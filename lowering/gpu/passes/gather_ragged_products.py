@@ -7,13 +7,13 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import filled
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import filled_with, loop_of, terminator
-from ragged_dialect.lowering.buffers import extent, is_address, root, subview
-from ragged_dialect.lowering.forall_bounds import forall_over, inside_forall
+from ragged_dialect.lowering.buffers.subviews import extent, is_address, root, subview
 from ragged_dialect.lowering.gpu.contract.match import RESULT, follows, roles_of
 from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.host_code import host_blocks, host_functions
-from ragged_dialect.lowering.partial_reductions import allocated, combine, part
+from ragged_dialect.lowering.nests.forall_bounds import forall_over, inside_forall
+from ragged_dialect.lowering.nests.partial_reductions import allocated, combine, part
 from ragged_dialect.passes.base import RaggedPass
 
 

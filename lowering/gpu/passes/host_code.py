@@ -6,7 +6,7 @@ from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir.functions import defined_functions
 from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ir.walk import outermost
-from ragged_dialect.lowering.buffers import require_buffers
+from ragged_dialect.lowering.buffers.subviews import require_buffers
 from ragged_dialect.passes.base import PassFailure
 
 

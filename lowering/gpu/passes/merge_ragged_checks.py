@@ -6,10 +6,10 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_address, root
-from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.buffers.subviews import is_address, root
 from ragged_dialect.lowering.gpu.kernel.status import is_good, status_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.nests.forall_bounds import counts_of
 from ragged_dialect.passes.base import RaggedPass
 
 

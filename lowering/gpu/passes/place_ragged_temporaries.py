@@ -12,10 +12,10 @@ from ragged_dialect.ir import build, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import find_ops, is_outside
-from ragged_dialect.lowering.buffers import VIEWS, extent, starts_and_sizes, subview
-from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.buffers.subviews import VIEWS, extent, starts_and_sizes, subview
 from ragged_dialect.lowering.gpu.kernel.temporaries import replace_allocation, temporaries_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
+from ragged_dialect.lowering.nests.forall_bounds import counts_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.structure_classes import defined_before
 

@@ -6,7 +6,7 @@ from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.match import definer, defining_op
 from ragged_dialect.ir.walk import replace
 from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, Mapping
-from ragged_dialect.lowering.buffers import is_allocation, region, root, touches
+from ragged_dialect.lowering.buffers.subviews import is_allocation, region, root, touches
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
 from ragged_dialect.passes.base import RaggedPass

@@ -12,9 +12,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import blocks_of, made_by
 from ragged_dialect.ir.walk import captures, find_ops, is_outside, replace
 from ragged_dialect.lowering.attributes import WIDE
-from ragged_dialect.lowering.buffers import extent, root
-from ragged_dialect.lowering.folds import Fold
-from ragged_dialect.lowering.forall_bounds import inside_forall
+from ragged_dialect.lowering.buffers.subviews import extent, root
 from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     LONG,
     TILE,
@@ -25,6 +23,8 @@ from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     on_host,
     with_bounds,
 )
+from ragged_dialect.lowering.nests.folds import Fold
+from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.passes.base import RaggedPass
 
 

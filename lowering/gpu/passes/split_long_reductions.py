@@ -10,12 +10,12 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import filled
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.forall_bounds import inside_forall
 from ragged_dialect.lowering.gpu.kernel.combiner import combiners_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, place
 from ragged_dialect.lowering.gpu.passes.host_code import blocks_to_tile
-from ragged_dialect.lowering.partial_reductions import allocated, combine, part
+from ragged_dialect.lowering.nests.forall_bounds import inside_forall
+from ragged_dialect.lowering.nests.partial_reductions import allocated, combine, part
 from ragged_dialect.passes.base import RaggedPass
 
 

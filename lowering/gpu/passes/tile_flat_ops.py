@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.lowering.buffers import is_address
+from ragged_dialect.lowering.buffers.subviews import is_address
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, joins, tile
 from ragged_dialect.lowering.gpu.passes.host_code import blocks_to_tile
 from ragged_dialect.passes.base import RaggedPass

@@ -17,9 +17,9 @@ from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import is_outside, outermost
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel.status import status_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.nests.forall_bounds import counts_of
 from ragged_dialect.passes.base import PassFailure
 
 LONG = 2 * DEVICE.launch_bytes // 8

@@ -13,8 +13,7 @@ from ragged_dialect.ir.clone import ValueMap, remap
 from ragged_dialect.ir.match import byte_size, definer, terminator
 from ragged_dialect.ir.walk import captures, ops_in, outermost
 from ragged_dialect.lowering.attributes import GATE, SEGMENT, Mapping
-from ragged_dialect.lowering.buffers import extent, is_allocation, is_buffer
-from ragged_dialect.lowering.forall_bounds import counts_of, forall_over, inside_forall
+from ragged_dialect.lowering.buffers.subviews import extent, is_allocation, is_buffer
 from ragged_dialect.lowering.gpu.passes.fission_ragged_foralls import fission
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.lowering.gpu.schedules import pick
@@ -22,6 +21,7 @@ from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode
 from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents
 from ragged_dialect.lowering.gpu.segmented.match_reductions import ReducedComponents
 from ragged_dialect.lowering.gpu.segmented.reduction_kernels import fits, matched
+from ragged_dialect.lowering.nests.forall_bounds import counts_of, forall_over, inside_forall
 from ragged_dialect.lowering.search import ended
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 

@@ -6,8 +6,8 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import defined_functions, functions_of
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.attention.call import is_score
-from ragged_dialect.lowering.buffers import is_buffer, layout_strides, require_buffers
-from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
+from ragged_dialect.lowering.buffers.subviews import is_buffer, layout_strides, require_buffers
+from ragged_dialect.lowering.checks.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.gpu.kernel.status import record_type
 from ragged_dialect.lowering.gpu.passes.device_regions import Regions, is_report
 from ragged_dialect.passes.base import PassFailure, RaggedPass

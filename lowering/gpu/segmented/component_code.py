@@ -12,7 +12,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import definer, defining_op
 from ragged_dialect.ir.walk import captures
-from ragged_dialect.lowering.buffers import extent
+from ragged_dialect.lowering.buffers.subviews import extent
 from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.segmented.component_rows import Components, Iterations

@@ -10,7 +10,15 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer, defining_op, made_by
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
-from ragged_dialect.lowering.buffers import VIEWS, extent, is_buffer, offsets_of, region, root, starts_and_sizes
+from ragged_dialect.lowering.buffers.subviews import (
+    VIEWS,
+    extent,
+    is_buffer,
+    offsets_of,
+    region,
+    root,
+    starts_and_sizes,
+)
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
 _ADDRESSING = VIEWS | {"memref.load", "memref.dim"}

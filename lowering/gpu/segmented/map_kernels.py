@@ -16,8 +16,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_buffer
-from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.buffers.subviews import is_buffer
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
@@ -28,6 +27,7 @@ from ragged_dialect.lowering.gpu.segmented.component_rows import RowWork
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
 from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents
 from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
+from ragged_dialect.lowering.nests.forall_bounds import counts_of
 from ragged_dialect.lowering.search import ended
 
 TILES = DEVICE.map_waves * DEVICE.blocks

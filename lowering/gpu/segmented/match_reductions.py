@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import loop_of
-from ragged_dialect.lowering.buffers import is_buffer, is_same, root
+from ragged_dialect.lowering.buffers.subviews import is_buffer, is_same, root
 from ragged_dialect.lowering.gpu.kernel.fills import foldable_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.segmented.component_rows import (

@@ -18,9 +18,7 @@ from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size, loop_of
 from ragged_dialect.lowering.attributes import BLOCK_SIZES, Mapping
-from ragged_dialect.lowering.buffers import range_view
-from ragged_dialect.lowering.exact_sums import SHORT
-from ragged_dialect.lowering.forall_bounds import counts_of, inside_forall
+from ragged_dialect.lowering.buffers.subviews import range_view
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.barriers import Barriers
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
@@ -37,6 +35,8 @@ from ragged_dialect.lowering.gpu.segmented.merge_path import MergedItems
 from ragged_dialect.lowering.gpu.segmented.row_reduction import RowReduction
 from ragged_dialect.lowering.gpu.segmented.row_walk import RowWalk
 from ragged_dialect.lowering.gpu.segmented.tile import Place, Tile
+from ragged_dialect.lowering.nests.exact_sums import SHORT
+from ragged_dialect.lowering.nests.forall_bounds import counts_of, inside_forall
 from ragged_dialect.passes.base import PassFailure
 
 TILES = DEVICE.blocks

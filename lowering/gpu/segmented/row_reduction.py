@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.buffers import is_buffer, root
+from ragged_dialect.lowering.buffers.subviews import is_buffer, root
 from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.segmented.component_rows import RowMatcher, RowWork, is_free, is_row_of_component

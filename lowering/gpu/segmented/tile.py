@@ -8,7 +8,6 @@ from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.exact_sums import loop_with_sums
 from ragged_dialect.lowering.gpu.kernel.combiner import sums_of
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.slots import keep, load
@@ -16,6 +15,7 @@ from ragged_dialect.lowering.gpu.kernel.thread_loops import conjunction, guarded
 from ragged_dialect.lowering.gpu.segmented.merge_path import MergedItems
 from ragged_dialect.lowering.gpu.segmented.row_walk import Piece, RowWalk, State
 from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
+from ragged_dialect.lowering.nests.exact_sums import loop_with_sums
 from ragged_dialect.lowering.search import ended
 
 

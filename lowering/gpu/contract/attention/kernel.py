@@ -25,8 +25,7 @@ from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import byte_size
 from ragged_dialect.lowering.attention.call import AttentionCall
 from ragged_dialect.lowering.attributes import WIDE
-from ragged_dialect.lowering.buffers import extent
-from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.buffers.subviews import extent
 from ragged_dialect.lowering.gpu.contract import fragments, splitting
 from ragged_dialect.lowering.gpu.contract.attention.constants import LANES, ROWS, STAGES, number
 from ragged_dialect.lowering.gpu.contract.attention.visible import Visible
@@ -38,6 +37,7 @@ from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 from ragged_dialect.lowering.gpu.segmented.component_code import BodyCode, captured
 from ragged_dialect.lowering.gpu.segmented.component_rows import Iterations
+from ragged_dialect.lowering.nests.forall_bounds import counts_of
 
 _NORMAL = 2.0**-126
 """The smallest normal number of f32."""

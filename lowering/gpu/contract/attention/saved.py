@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size
-from ragged_dialect.lowering.buffers import extent
+from ragged_dialect.lowering.buffers.subviews import extent
 from ragged_dialect.lowering.gpu.contract import fragments
 from ragged_dialect.lowering.gpu.contract.attention.constants import STAGES, number
 from ragged_dialect.lowering.gpu.contract.shared import loaded

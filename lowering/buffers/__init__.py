@@ -1,0 +1,1 @@
+"""Bufferization, and rewrites of buffers: what is copied, when memory is taken, what a view covers."""

@@ -1,0 +1,1 @@
+"""Rewrites of programs on dense tensors, before they are bufferized."""

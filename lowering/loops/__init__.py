@@ -1,0 +1,1 @@
+"""Loops over buffers as kernels for the threads of a CPU."""

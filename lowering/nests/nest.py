@@ -1,0 +1,71 @@
+"""A compute op ready for its loop nest: operands, loops, payload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.iteration import Iteration, expr_uses
+from ragged_dialect.lowering.scf.parts import Parts, Pending
+
+Payload = Callable[[list[ir.Value], Callable[[int], ir.Value]], list[ir.Value]]
+
+
+@dataclass
+class Operand:
+    """An operand of a nest: its parts (None for a scalar), and per dim a loop or an expression."""
+
+    parts: Parts | None
+    scalar: ir.Value | None
+    loops: list[int | None]
+    exprs: list[ir.AffineExpr]
+
+    @property
+    def pending(self) -> Pending | None:
+        """The open forall's result that it is, if it is one."""
+        return None if self.parts is None else self.parts.pending
+
+    def uses(self, loop: int) -> list[int]:
+        """Dims indexed by exactly this loop."""
+        return [dim for dim, used in enumerate(self.loops) if used == loop]
+
+    def mentions(self, loop: int) -> bool:
+        """Whether another expression contains the loop."""
+        return any(used is None and expr_uses(e, loop) for used, e in zip(self.loops, self.exprs, strict=True))
+
+
+@dataclass
+class Nest:
+    """A compute op ready to be lowered. `alive` are the loops in order; `index_loops` those whose
+    index the payload reads, which are none of those that go `backwards`. The lists of a component that are known to
+    be of one length `are_matrices`: the loops over them and through them stay in one dense op."""
+
+    operands: list[Operand]
+    inputs: int
+    kinds: dict[int, str]
+    payload: Payload
+    index_loops: frozenset[int] = frozenset()
+    backwards: frozenset[int] = frozenset()
+    are_matrices: bool = False
+
+    @property
+    def outs(self) -> list[Operand]:
+        """The operands that are written."""
+        return self.operands[self.inputs :]
+
+
+def make_nest(
+    it: Iteration,
+    operands: Sequence[Parts | ir.Value],
+    payload: Payload,
+    index_loops: frozenset[int] = frozenset(),
+    backwards: frozenset[int] = frozenset(),
+    are_matrices: bool = False,
+) -> Nest:
+    """A nest from an analysed op and its lowered operands (parts, or scalars)."""
+    made = [
+        Operand(*((x, None) if isinstance(x, Parts) else (None, x)), list(access.loops), list(access.exprs))
+        for x, access in zip(operands, it.accesses, strict=True)
+    ]
+    return Nest(made, it.inputs, dict(enumerate(it.kinds)), payload, index_loops, backwards, are_matrices)

@@ -1,0 +1,1 @@
+"""Ragged tensors as their parts, and what is computed as loops over components."""

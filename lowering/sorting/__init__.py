@@ -1,0 +1,1 @@
+"""Sorts in vector registers."""

@@ -1,0 +1,1 @@
+"""What ops make of the structure of ragged tensors, on parts: views, joined runs, new storage."""
