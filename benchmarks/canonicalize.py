@@ -13,8 +13,8 @@ from typing import Any
 
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
+from ragged_dialect.passes.pipeline.running import Stage, run_pipeline
 from ragged_dialect.passes.ragged_canonicalize import RaggedCanonicalize
-from ragged_dialect.passes.running import Stage, run_pipeline
 
 RAGGED = 'tensor<3x?xf32, #ragged.layout<"dr">>'
 TILED = 'tensor<3x?x4xf32, #ragged.layout<"drt">>'

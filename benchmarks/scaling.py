@@ -16,8 +16,8 @@ from common import load
 
 from ragged_dialect.asm.module import parse_module, print_module
 from ragged_dialect.dialect import context
-from ragged_dialect.passes.pipeline import parse_pipeline
-from ragged_dialect.passes.running import run_pipeline
+from ragged_dialect.passes.pipeline.running import run_pipeline
+from ragged_dialect.passes.pipeline.stages import parse_pipeline
 from ragged_dialect.verify import verify_ragged
 
 SIZES = (1_000, 2_000, 5_000, 10_000)

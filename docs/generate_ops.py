@@ -23,8 +23,8 @@ from ragged_dialect.asm.module import load_module, print_module  # noqa: E402
 from ragged_dialect.dialect import context  # noqa: E402
 from ragged_dialect.errors import PassError  # noqa: E402
 from ragged_dialect.ops.documentation import docstring, signature  # noqa: E402
-from ragged_dialect.passes.pipeline import parse_pipeline  # noqa: E402
-from ragged_dialect.passes.running import run_pipeline  # noqa: E402
+from ragged_dialect.passes.pipeline.running import run_pipeline  # noqa: E402
+from ragged_dialect.passes.pipeline.stages import parse_pipeline  # noqa: E402
 
 _FAMILIES = ("structure", "access", "making", "grouping", "exchange", "attention", "steps", "regions", "checks")
 _LOWERED = "ragged-infer-layouts,convert-ragged-to-scf,canonicalize,cse"

@@ -14,7 +14,7 @@ from typing import cast
 from ragged_dialect.asm.files import read_file, reason
 from ragged_dialect.errors import PassError
 from ragged_dialect.lowering.stage import Stage
-from ragged_dialect.passes import running
+from ragged_dialect.passes.pipeline import running
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _SELF = re.compile(r"\bragged-file-pipeline\b")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.passes.pipeline import parse_pipeline
-from ragged_dialect.passes.running import run_pipeline
+from ragged_dialect.passes.pipeline.running import run_pipeline
+from ragged_dialect.passes.pipeline.stages import parse_pipeline
 
 
 @dataclass(frozen=True)

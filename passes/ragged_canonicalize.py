@@ -10,10 +10,10 @@ from ragged_dialect.generic import generic
 from ragged_dialect.ir.clone import bytecode, copy_attributes
 from ragged_dialect.ir.walk import replace
 from ragged_dialect.iteration import MAPPING, is_elementwise, share_mapping, whole_value
+from ragged_dialect.passes.analysis.scheduling import schedule
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import patterns
-from ragged_dialect.passes.rewriting import run_patterns, walk
-from ragged_dialect.passes.scheduling import schedule
+from ragged_dialect.passes.patterns.rewriting import run_patterns, walk
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 DISABLED = (

@@ -9,9 +9,9 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.checks import CHECK_KINDS, CHECKED
 from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ops.checks import int_array
+from ragged_dialect.passes.analysis.structure.facts import Facts
+from ragged_dialect.passes.analysis.structure.keys import LevelKey, structural_source
 from ragged_dialect.passes.base import RaggedPass
-from ragged_dialect.passes.structure_facts import Facts
-from ragged_dialect.passes.structure_keys import LevelKey, structural_source
 from ragged_dialect.traits import optional_int, string_attr
 
 

@@ -15,11 +15,11 @@ from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.grouping import ScatterAddOp
 from ragged_dialect.ops.making import ReduceAcrossOp
+from ragged_dialect.passes.analysis.loop_nest import FusedNest
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.values import converted, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
-from ragged_dialect.passes.loop_nest import FusedNest
 from ragged_dialect.types import shape_of
 
 

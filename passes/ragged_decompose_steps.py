@@ -15,10 +15,10 @@ from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import terminator, view_of
 from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.ops.steps import StepsOp
+from ragged_dialect.passes.analysis.rows import rows_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
-from ragged_dialect.passes.rows import rows_of
 from ragged_dialect.traits import has_unit
 from ragged_dialect.types import shape_of
 

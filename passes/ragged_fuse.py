@@ -21,11 +21,11 @@ from ragged_dialect.ir.match import (
 )
 from ragged_dialect.ir.walk import erase_unused
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
+from ragged_dialect.passes.analysis.gathering import Gathered, inline_gathered
+from ragged_dialect.passes.analysis.loop_nest import FusedNest, Operand, follow, inline, join, write
+from ragged_dialect.passes.analysis.structure.keys import structural_source
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
-from ragged_dialect.passes.gathering import Gathered, inline_gathered
-from ragged_dialect.passes.loop_nest import FusedNest, Operand, follow, inline, join, write
-from ragged_dialect.passes.structure_keys import structural_source
 from ragged_dialect.segments import segments
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 

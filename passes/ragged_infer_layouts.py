@@ -8,10 +8,10 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.walk import erase_unused, replace
+from ragged_dialect.passes.analysis.layout_flow import LayoutFlow, update_function_types
+from ragged_dialect.passes.analysis.structure.classes import StructureClasses
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.layout_flow import LayoutFlow, update_function_types
-from ragged_dialect.passes.rewriting import walk
-from ragged_dialect.passes.structure_classes import StructureClasses
+from ragged_dialect.passes.patterns.rewriting import walk
 from ragged_dialect.sources import Source
 from ragged_dialect.types import is_ragged, shape_of
 

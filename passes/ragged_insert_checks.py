@@ -19,7 +19,7 @@ from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass, faults_at
 from ragged_dialect.passes.checking.bodies import check_body, check_score, generalized
 from ragged_dialect.passes.checking.emitter import Emitter
-from ragged_dialect.passes.rewriting import walk
+from ragged_dialect.passes.patterns.rewriting import walk
 from ragged_dialect.types import is_ragged, shape_of
 from ragged_dialect.verify import facts_of
 

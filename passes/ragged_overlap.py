@@ -6,8 +6,8 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import find_ops, replace
+from ragged_dialect.passes.analysis.scheduling import schedule
 from ragged_dialect.passes.base import RaggedPass
-from ragged_dialect.passes.scheduling import schedule
 
 _SETTLED = ("arith.", "tensor.", "ragged.")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import definer, is_read
+from ragged_dialect.passes.analysis.divisibility import Divisors
+from ragged_dialect.passes.analysis.split_expansion import expand_splits
 from ragged_dialect.passes.base import RaggedPass
-from ragged_dialect.passes.divisibility import Divisors
-from ragged_dialect.passes.matching import attempt, dim_of, factor_of, producer, same_meaning, shape, source
-from ragged_dialect.passes.rewriting import Rewriter, walk
-from ragged_dialect.passes.split_expansion import expand_splits
+from ragged_dialect.passes.patterns.matching import attempt, dim_of, factor_of, producer, same_meaning, shape, source
+from ragged_dialect.passes.patterns.rewriting import Rewriter, walk
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def _add(
 
 def _is_taken(name: str) -> bool:
     """Whether a pass or pipeline has the name, of MLIR too."""
-    from ragged_dialect.passes.pipeline import is_native  # imports this module
+    from ragged_dialect.passes.pipeline.stages import is_native  # imports this module
 
     return name in _LOADERS or name in _PIPELINES or is_native(name)
 

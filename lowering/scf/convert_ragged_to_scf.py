@@ -29,9 +29,9 @@ from ragged_dialect.lowering.scf.context import Lowering
 from ragged_dialect.lowering.scf.prepare import expand_foreign, prepare, round_in_steps
 from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.ops import OPS
+from ragged_dialect.passes.analysis.divisibility import Divisors
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.divisibility import Divisors
-from ragged_dialect.passes.rewriting import walk
+from ragged_dialect.passes.patterns.rewriting import walk
 from ragged_dialect.types import is_ragged
 
 RULES: dict[str, Callable[[Lowering, ir.Operation], None]] = {

@@ -18,7 +18,7 @@ from ragged_dialect.checking.checker import Checker
 from ragged_dialect.ir import flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer, is_read
-from ragged_dialect.passes.structure_facts import Facts
+from ragged_dialect.passes.analysis.structure.facts import Facts
 from ragged_dialect.types import shape_of
 
 Extent = Mixed

@@ -13,8 +13,8 @@ from ragged_dialect.ir.match import element_of, is_read, terminator
 from ragged_dialect.ir.walk import captures, erase_unused, makers
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
+from ragged_dialect.passes.analysis.loop_nest import Operand as Access
 from ragged_dialect.passes.differentiate.values import empty_like, or_zeros
-from ragged_dialect.passes.loop_nest import Operand as Access
 from ragged_dialect.types import is_tensor, shape_of
 
 Body = Callable[[list[ir.Value]], ir.Value]

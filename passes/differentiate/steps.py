@@ -15,13 +15,13 @@ from ragged_dialect.ir.clone import ValueMap
 from ragged_dialect.ir.walk import makers
 from ragged_dialect.iteration import analyze, is_compute
 from ragged_dialect.ops.steps import StepsOp, per_step
+from ragged_dialect.passes.analysis.rows import rows_of
 from ragged_dialect.passes.differentiate.control import Given, Pulled, captured_by, replayed, spread, tangents_inside
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import or_zeros
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of
-from ragged_dialect.passes.rows import rows_of
 from ragged_dialect.traits import has_unit
 from ragged_dialect.types import is_ragged, shape_of
 

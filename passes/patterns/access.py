@@ -8,9 +8,9 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.layout import Layout
 from ragged_dialect.merging import merge_rule
-from ragged_dialect.passes.matching import defining, dim_of, same_meaning, shape
-from ragged_dialect.passes.rewriting import Pattern, Rewriter
-from ragged_dialect.passes.structure import extent_root, maker_of, root_of, vector_of
+from ragged_dialect.passes.analysis.structure.roots import extent_root, maker_of, root_of, vector_of
+from ragged_dialect.passes.patterns.matching import defining, dim_of, same_meaning, shape
+from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import dense_type, is_ragged
 

@@ -6,10 +6,10 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.ops import RESHAPES
 from ragged_dialect.ops.structure import partition_count
-from ragged_dialect.passes.iteration_domains import Cutter, Step
-from ragged_dialect.passes.matching import defining, dim_of, factor_of, same_meaning, shape, source
-from ragged_dialect.passes.normal_form import normal_form
-from ragged_dialect.passes.rewriting import Pattern, Rewriter
+from ragged_dialect.passes.analysis.iteration_domains import Cutter, Step
+from ragged_dialect.passes.analysis.normal_form import normal_form
+from ragged_dialect.passes.patterns.matching import defining, dim_of, factor_of, same_meaning, shape, source
+from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
 
 _LONGEST = 64
 """Ops of a chain that is put in order: the cost grows with the square, and no program that we know has so many."""

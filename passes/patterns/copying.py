@@ -5,9 +5,9 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps
-from ragged_dialect.passes.loop_nest import Operand
-from ragged_dialect.passes.matching import shape
-from ragged_dialect.passes.rewriting import Pattern, Rewriter, may_cast
+from ragged_dialect.passes.analysis.loop_nest import Operand
+from ragged_dialect.passes.patterns.matching import shape
+from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter, may_cast
 from ragged_dialect.types import is_tensor, tensor_type
 
 

@@ -10,9 +10,9 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
-from ragged_dialect.passes.matching import producer, shape
-from ragged_dialect.passes.rewriting import Pattern, Rewriter
-from ragged_dialect.passes.structure import root_of
+from ragged_dialect.passes.analysis.structure.roots import root_of
+from ragged_dialect.passes.patterns.matching import producer, shape
+from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
 from ragged_dialect.segments import segments
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, parent_dims

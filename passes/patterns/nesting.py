@@ -5,9 +5,9 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.merging import merge_rule
-from ragged_dialect.passes.matching import dim_of, producer, same_meaning, shape
-from ragged_dialect.passes.rewriting import Pattern, Rewriter
-from ragged_dialect.passes.structure import is_vector_of
+from ragged_dialect.passes.analysis.structure.roots import is_vector_of
+from ragged_dialect.passes.patterns.matching import dim_of, producer, same_meaning, shape
+from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
 
 
 def partition_of_merge(op: ir.Operation, rewriter: Rewriter) -> bool:

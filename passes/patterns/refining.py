@@ -9,8 +9,8 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import attribute_names, made_by
 from ragged_dialect.ops import INFERRED
 from ragged_dialect.ops.base import attributes_for, infer_shape
-from ragged_dialect.passes.matching import same_meaning, shape
-from ragged_dialect.passes.rewriting import Pattern, Rewriter
+from ragged_dialect.passes.patterns.matching import same_meaning, shape
+from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
 from ragged_dialect.segments import segments
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, tensor_type

@@ -6,8 +6,8 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import constant_int
-from ragged_dialect.passes.matching import add, attempt, dim_of, is_value_of_dim, producer, same_meaning, shape
-from ragged_dialect.passes.rewriting import Pattern, Rewriter
+from ragged_dialect.passes.patterns.matching import add, attempt, dim_of, is_value_of_dim, producer, same_meaning, shape
+from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
 from ragged_dialect.segments import segments
 from ragged_dialect.types import is_tensor
 

@@ -29,7 +29,7 @@ Pure = ext.Pure
 
 
 class Divides(Protocol):
-    """What is known to divide the extents and lengths of values, per dim (`passes/divisibility.py`)."""
+    """What is known to divide the extents and lengths of values, per dim (`passes/analysis/divisibility.py`)."""
 
     def of(self, value: ir.Value) -> tuple[int, ...]:
         """A divisor per dim; 0 is divided by everything."""

@@ -18,8 +18,8 @@ from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.clone import bytecode
 from ragged_dialect.ir.walk import ops_in
-from ragged_dialect.passes.pipeline import UnknownPass, is_known, parse_pipeline
-from ragged_dialect.passes.running import MODULE, PassFailed, Stage, Watcher, run_pipeline
+from ragged_dialect.passes.pipeline.running import MODULE, PassFailed, Stage, Watcher, run_pipeline
+from ragged_dialect.passes.pipeline.stages import UnknownPass, is_known, parse_pipeline
 from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, shown_name, tell, write_output
 from ragged_dialect.tools.flags import STOCK, written
 from ragged_dialect.tools.options import MARKER, Options, Output, Printing, check_files, unknown_flag

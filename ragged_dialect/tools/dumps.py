@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import print_module
-from ragged_dialect.passes.running import Stage, Watcher
+from ragged_dialect.passes.pipeline.running import Stage, Watcher
 from ragged_dialect.tools.cli import write_output
 from ragged_dialect.tools.options import Dumping
 from ragged_dialect.types import text_of

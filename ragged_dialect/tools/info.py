@@ -50,7 +50,7 @@ def _flag_lines(flags: Iterable[Flag]) -> list[str]:
 
 def list_passes() -> str:
     """Name, first line of the docstring, and options of every pass; the named pipelines."""
-    from ragged_dialect.passes.descriptions import describe_all
+    from ragged_dialect.passes.pipeline.descriptions import describe_all
 
     lines: list[str] = []
     for described in describe_all():

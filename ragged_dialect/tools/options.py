@@ -329,7 +329,7 @@ def check_files(options: Options, pipelines: Sequence[str] = ()) -> None:
 
 def _option_words(pipeline: str) -> Iterator[str]:
     """What the passes of a pipeline are told, word by word."""
-    from ragged_dialect.passes.pipeline_text import parse_text  # start-up time
+    from ragged_dialect.passes.pipeline.text import parse_text  # start-up time
 
     rest = list(parse_text(pipeline))
     while rest:
@@ -343,7 +343,7 @@ def _option_words(pipeline: str) -> Iterator[str]:
 
 def _as_text(name: str, options: str | None) -> str:
     """A pass of the command line as pipeline text."""
-    from ragged_dialect.passes.pipeline_text import parse_text  # start-up time
+    from ragged_dialect.passes.pipeline.text import parse_text  # start-up time
 
     if not options:
         return name

@@ -16,7 +16,7 @@ from ragged_dialect.asm.probe import is_bytecode
 from ragged_dialect.asm.scan import COMMENT, STRING
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError, RaggedError
-from ragged_dialect.passes.running import Stage, Watcher
+from ragged_dialect.passes.pipeline.running import Stage, Watcher
 from ragged_dialect.tools.cli import STREAM, write_output
 
 # The parser takes the resource as one that nobody asks for, and says nothing of it: it is read from the text.

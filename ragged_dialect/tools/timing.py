@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.passes.running import Stage, Watcher
+from ragged_dialect.passes.pipeline.running import Stage, Watcher
 
 _RULE = f"===-{'-' * 73}-==="
 

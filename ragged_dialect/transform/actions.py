@@ -16,8 +16,8 @@ from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.attributes import Mapping, mapping_values
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.pipeline import parse_pipeline
-from ragged_dialect.passes.running import PassFailed, run_pipeline
+from ragged_dialect.passes.pipeline.running import PassFailed, run_pipeline
+from ragged_dialect.passes.pipeline.stages import parse_pipeline
 from ragged_dialect.types import is_ragged, layout_of, text_of
 
 _ROOTS = ("builtin.module", "func.func")

@@ -12,8 +12,8 @@ from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.emulator import Emulator
 from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
-from ragged_dialect.passes.pipeline import parse_pipeline
-from ragged_dialect.passes.running import run_pipeline
+from ragged_dialect.passes.pipeline.running import run_pipeline
+from ragged_dialect.passes.pipeline.stages import parse_pipeline
 
 THREADS = 64
 # Every thread reads what one of them replaces after the loop.

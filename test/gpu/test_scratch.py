@@ -13,7 +13,7 @@ from ragged_dialect import compile
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering import pipelines
-from ragged_dialect.passes.running import PassFailed
+from ragged_dialect.passes.pipeline.running import PassFailed
 
 LAYOUT = '#ragged.layout<"dr|d">'
 TYPE = f"tensor<?x?x8xf32, {LAYOUT}>"

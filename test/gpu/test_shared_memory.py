@@ -23,8 +23,8 @@ from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import EXCHANGE_BYTES
 from ragged_dialect.lowering.gpu.kernel.slots import Slots
 from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
-from ragged_dialect.passes.pipeline import parse_pipeline
-from ragged_dialect.passes.running import run_pipeline
+from ragged_dialect.passes.pipeline.running import run_pipeline
+from ragged_dialect.passes.pipeline.stages import parse_pipeline
 
 NUMPY = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64,

@@ -13,8 +13,8 @@ from support.rewrites import parse, results, rewritten
 
 from ragged_dialect._mlir import passmanager
 from ragged_dialect.asm.module import print_module
+from ragged_dialect.passes.pipeline.running import Stage, run_pipeline
 from ragged_dialect.passes.ragged_canonicalize import DISABLED, RaggedCanonicalize, upstream
-from ragged_dialect.passes.running import Stage, run_pipeline
 
 DR = '#ragged.layout<"dr">'
 DRD = '#ragged.layout<"dr|d">'

@@ -9,9 +9,9 @@ import pytest
 from support.layout_programs import layout_program
 from support.rewrites import parse, rewritten
 
-from ragged_dialect.passes.loop_layouts import layout_on, loop_levels
+from ragged_dialect.passes.analysis.loop_layouts import layout_on, loop_levels
+from ragged_dialect.passes.pipeline.running import PassFailed
 from ragged_dialect.passes.ragged_infer_layouts import RaggedInferLayouts
-from ragged_dialect.passes.running import PassFailed
 
 DR = '#ragged.layout<"dr">'
 DRD = '#ragged.layout<"dr|d">'

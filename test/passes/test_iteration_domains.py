@@ -9,8 +9,8 @@ from support.structures import LAYOUTS, drawn
 
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
-from ragged_dialect.passes.iteration_domains import Chain, Cutter, Digits, Joined, RootDim, Step, halves, join
-from ragged_dialect.passes.normal_form import normal_form
+from ragged_dialect.passes.analysis.iteration_domains import Chain, Cutter, Digits, Joined, RootDim, Step, halves, join
+from ragged_dialect.passes.analysis.normal_form import normal_form
 from ragged_dialect.shape import RaggedShape
 
 X, Y = RootDim(0), RootDim(1)

@@ -19,10 +19,10 @@ from ragged_dialect.errors import PassError
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.descriptions import describe, describe_all
-from ragged_dialect.passes.pipeline import parse_pipeline
-from ragged_dialect.passes.pipeline_text import parse_text
-from ragged_dialect.passes.running import PassFailed, Stage, run_pipeline
+from ragged_dialect.passes.pipeline.descriptions import describe, describe_all
+from ragged_dialect.passes.pipeline.running import PassFailed, Stage, run_pipeline
+from ragged_dialect.passes.pipeline.stages import parse_pipeline
+from ragged_dialect.passes.pipeline.text import parse_text
 
 TEXT = """func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = arith.constant 1 : i32
@@ -229,7 +229,7 @@ def test_the_ragged_verifier_runs_between_passes(made: Any, monkeypatch: pytest.
         op.location.emit_error("expected no such type")
         return False
 
-    monkeypatch.setattr("ragged_dialect.passes.running.verify_ragged", verify)
+    monkeypatch.setattr("ragged_dialect.passes.pipeline.running.verify_ragged", verify)
     with pytest.raises(PassFailed, match=r"^cse failed\nf\.mlir: error: expected no such type"):
         _run(made, "cse")
     assert seen == ["builtin.module"]
@@ -268,7 +268,7 @@ def test_registry(made: Any) -> None:
 
 def test_registry_imports_no_pass() -> None:
     code = (
-        "import sys, ragged_dialect.passes.pipeline\n"
+        "import sys, ragged_dialect.passes.pipeline.stages\n"
         "bad = [m for m in sys.modules if m.startswith(('ragged_dialect.lowering', 'ragged_dialect.passes.ragged_'))]\n"
         "assert not bad, bad"
     )

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from support.programs import Program, programs
 from support.rewrites import parse, results, rewritten
 
-from ragged_dialect.passes.divisibility import Divisors
+from ragged_dialect.passes.analysis.divisibility import Divisors
+from ragged_dialect.passes.patterns.rewriting import walk
 from ragged_dialect.passes.ragged_canonicalize import RaggedCanonicalize
 from ragged_dialect.passes.ragged_simplify_splits import RaggedSimplifySplits
-from ragged_dialect.passes.rewriting import walk
 
 DR = '#ragged.layout<"dr">'
 DRT = '#ragged.layout<"drt">'

@@ -39,8 +39,8 @@ from support.targets import compile_for
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RuntimeCheckError, VerifyError
-from ragged_dialect.passes.pipeline import parse_pipeline
-from ragged_dialect.passes.running import run_pipeline
+from ragged_dialect.passes.pipeline.running import run_pipeline
+from ragged_dialect.passes.pipeline.stages import parse_pipeline
 from ragged_dialect.reference import RaggedValue, run
 
 COLUMNS = ("d|d", *sorted(LAYOUTS, key=lambda text: (text.replace("|d", ""), len(text))))

@@ -9,7 +9,7 @@ import numpy as np
 from ragged_dialect.asm.module import parse_module, print_module
 from ragged_dialect.dialect import context
 from ragged_dialect.passes.base import RaggedPass
-from ragged_dialect.passes.running import Stage, run_pipeline
+from ragged_dialect.passes.pipeline.running import Stage, run_pipeline
 from ragged_dialect.reference import RaggedValue, run
 from ragged_dialect.types import is_ragged, shape_of
 

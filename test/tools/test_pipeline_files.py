@@ -11,7 +11,7 @@ from conftest import ROOT
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError
 from ragged_dialect.lowering import pipelines
-from ragged_dialect.passes.pipeline import parse_pipeline
+from ragged_dialect.passes.pipeline.stages import parse_pipeline
 from ragged_dialect.tools.ragged_opt import main
 
 PROGRAM = str(ROOT / "examples" / "attention_pooling.mlir")

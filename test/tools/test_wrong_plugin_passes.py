@@ -282,8 +282,8 @@ RIGHT = {
     passmanager.PassManager.parse("builtin.module(func.func(canonicalize))").run(op)
     assert len(block.operations) == 1""",
     "lowered in a pass": """
-    from ragged_dialect.passes.pipeline import parse_pipeline
-    from ragged_dialect.passes.running import run_pipeline
+    from ragged_dialect.passes.pipeline.stages import parse_pipeline
+    from ragged_dialect.passes.pipeline.running import run_pipeline
     run_pipeline(op, parse_pipeline("ragged-to-llvm-pipeline", op.context))""",
     "a symbol put in": """
     table = ir.SymbolTable(op)

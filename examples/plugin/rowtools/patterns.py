@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.passes.matching import dim_of, producer, same_meaning, shape
-from ragged_dialect.passes.rewriting import Pattern, Rewriter
+from ragged_dialect.passes.patterns.matching import dim_of, producer, same_meaning, shape
+from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
 
 
 def reverse_of_reverse(op: ir.Operation, rewriter: Rewriter) -> bool:

@@ -16,8 +16,8 @@ from ragged_dialect.lowering.buffers.subviews import VIEWS, extent, starts_and_s
 from ragged_dialect.lowering.gpu.kernel.temporaries import replace_allocation, temporaries_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_foralls
 from ragged_dialect.lowering.nests.forall_bounds import counts_of
+from ragged_dialect.passes.analysis.structure.classes import defined_before
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.structure_classes import defined_before
 
 
 class PlaceRaggedTemporaries(RaggedPass):

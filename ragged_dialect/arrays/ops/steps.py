@@ -30,8 +30,8 @@ from ragged_dialect.ir import shapes
 from ragged_dialect.ir.match import terminator
 from ragged_dialect.narrowing import is_tuple
 from ragged_dialect.ops.steps import row_type
+from ragged_dialect.passes.analysis.rows import rows_of
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.rows import rows_of
 
 Step = Callable[[ArrayLike, ArrayLike], "tuple[ArrayLike, ArrayLike]"]
 """Makes the next carry, and rows that are results, of a carry and rows of elements."""

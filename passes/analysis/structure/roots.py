@@ -10,10 +10,10 @@ from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops import OPS, RESHAPES, VIEWS
 from ragged_dialect.ops.base import RaggedOp
+from ragged_dialect.passes.analysis.structure.keys import computed_from
 from ragged_dialect.passes.base import faults_at
-from ragged_dialect.passes.matching import defining, dim_of, producer, shape, source
-from ragged_dialect.passes.rewriting import Rewriter
-from ragged_dialect.passes.structure_keys import computed_from
+from ragged_dialect.passes.patterns.matching import defining, dim_of, producer, shape, source
+from ragged_dialect.passes.patterns.rewriting import Rewriter
 from ragged_dialect.traits import int_attr
 
 

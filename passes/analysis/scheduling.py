@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ops import MOVABLE
-from ragged_dialect.passes.rewriting import walk
+from ragged_dialect.passes.patterns.rewriting import walk
 
 _WAIT = "ragged.all_to_all_wait"
 _MOVABLE = frozenset({_WAIT, "tensor.cast", "tensor.dim", "arith.addi", "arith.extsi", "arith.index_cast"})

@@ -16,7 +16,7 @@ from ragged_dialect.ir import shapes
 from ragged_dialect.ir.match import blocks_of, is_read
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.matching import shapes_kept
+from ragged_dialect.passes.patterns.matching import shapes_kept
 from ragged_dialect.types import is_ragged, layout_of
 
 Pattern = Callable[[ir.Operation, "Rewriter"], bool]

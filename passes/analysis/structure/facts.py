@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.narrowing import is_tuple
-from ragged_dialect.passes.structure_keys import Key, Keys, LevelKey, Stored
+from ragged_dialect.passes.analysis.structure.keys import Key, Keys, LevelKey, Stored
 
 
 class Facts(Keys):

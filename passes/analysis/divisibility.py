@@ -16,11 +16,11 @@ from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops import OPS, SAME_LENGTHS
 from ragged_dialect.ops.base import RaggedOp
+from ragged_dialect.passes.analysis.structure.keys import computed_from
 from ragged_dialect.passes.base import faults_at
-from ragged_dialect.passes.matching import shape
 from ragged_dialect.passes.patterns.access import constant_lengths
-from ragged_dialect.passes.rewriting import Rewriter
-from ragged_dialect.passes.structure_keys import computed_from
+from ragged_dialect.passes.patterns.matching import shape
+from ragged_dialect.passes.patterns.rewriting import Rewriter
 from ragged_dialect.types import is_tensor
 
 Known = tuple[int, ...]

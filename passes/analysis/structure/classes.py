@@ -8,8 +8,8 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import blocks_of, in_block
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS, whole_value
 from ragged_dialect.ops import VIEWS
-from ragged_dialect.passes.loop_layouts import operand_loops
-from ragged_dialect.passes.rewriting import walk
+from ragged_dialect.passes.analysis.loop_layouts import operand_loops
+from ragged_dialect.passes.patterns.rewriting import walk
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 Dim: TypeAlias = "tuple[ir.Value, int]"

@@ -18,10 +18,10 @@ from ragged_dialect.ir.match import view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
-from ragged_dialect.passes.divisibility import Divisors
-from ragged_dialect.passes.loop_layouts import operand_loops
-from ragged_dialect.passes.matching import dim_of, factor_of, shape
-from ragged_dialect.passes.rewriting import Rewriter, walk
+from ragged_dialect.passes.analysis.divisibility import Divisors
+from ragged_dialect.passes.analysis.loop_layouts import operand_loops
+from ragged_dialect.passes.patterns.matching import dim_of, factor_of, shape
+from ragged_dialect.passes.patterns.rewriting import Rewriter, walk
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, tensor_type
 

@@ -10,7 +10,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import constant_int, loop_of, made_by
-from ragged_dialect.passes.loop_nest import FusedNest, Operand, Ref, Step
+from ragged_dialect.passes.analysis.loop_nest import FusedNest, Operand, Ref, Step
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 _ROW = 8

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
-from ragged_dialect.passes.iteration_domains import (
+from ragged_dialect.passes.analysis.iteration_domains import (
     Chain,
     Components,
     Digits,

@@ -21,9 +21,9 @@ from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops import INFERRED, OPS, VIEWS
 from ragged_dialect.ops.base import attributes_for, infer_shape
+from ragged_dialect.passes.analysis.loop_layouts import layout_on, loop_levels, operand_loops
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.loop_layouts import layout_on, loop_levels, operand_loops
-from ragged_dialect.passes.rewriting import walk
+from ragged_dialect.passes.patterns.rewriting import walk
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import tensor_shape
 from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type

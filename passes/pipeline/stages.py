@@ -20,8 +20,8 @@ from ragged_dialect.dialect import load_extensions, load_named
 from ragged_dialect.errors import PassError
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import RaggedPass
-from ragged_dialect.passes.pipeline_text import Element, Option, parse_text, pipeline_error
-from ragged_dialect.passes.running import MODULE, Stage
+from ragged_dialect.passes.pipeline.running import MODULE, Stage
+from ragged_dialect.passes.pipeline.text import Element, Option, parse_text, pipeline_error
 
 _POSITION = re.compile(r"^pipeline:1:\d+: error: ")
 _RESTRICTED = re.compile(r"restricted to '([^']+)' on a PassManager intended to run on")

@@ -1,0 +1,1 @@
+"""What is known of programs on ragged tensors without running them: structures, layouts, loops, divisors, rows."""

@@ -1,0 +1,1 @@
+"""Where structures come from, and which are known to be equal."""

@@ -1,0 +1,1 @@
+"""Pipelines of passes: their text, what they are for, and running them."""
