@@ -84,6 +84,8 @@ class _Packing:
         groups = builders.group_by(shorter, build.value(build.add(self.longest, 1)))
         self._order, ends = builders.values(groups), builders.offsets(groups, 1)
         self._place = builders.values(builders.group_by(self._order, build.value(batch)))
+        # Looked up once for each component: of each row that is two loads in place of one, which are not vectors.
+        self._starts = vectors.generate(batch, lambda j: shapes.load(self._offsets, shapes.load(self._order, j)))
         self.firsts = vectors.running(
             self.longest, lambda t: build.to_i64(shapes.load(ends, build.sub(self.longest, t)))
         )
@@ -97,8 +99,7 @@ class _Packing:
         like = builders.assemble([out, self.firsts], layout, (None, None, *shapes.static(features)))
 
         def row(indices: list[ir.Value]) -> list[Mixed]:
-            first = shapes.load(self._offsets, shapes.load(self._order, indices[1]))
-            return [build.add(first, indices[0]), *indices[2:]]
+            return [build.add(shapes.load(self._starts, indices[1]), indices[0]), *indices[2:]]
 
         return builders.values(_gathered(storage, like, row))
 

@@ -1,7 +1,7 @@
 // RUN: ragged-opt %s --ragged-decompose-steps --canonicalize --cse --split-input-file | FileCheck %s
 
-// Components from the longest to the shortest: those that have step %t are the first ones then. What is read of the
-// results is made: the states before each step are not.
+// Components from the longest to the shortest: those that have step %t are the first ones then. Where they start is
+// looked up once for each, not for each row. What is read of the results is made: the states before each step are not.
 
 !x = tensor<3x?x8xf32, #ragged.layout<"dr|d">>
 
@@ -11,9 +11,13 @@
 // CHECK: %[[SORTED:.*]] = ragged.group_by
 // CHECK: %[[ORDER:.*]] = ragged.values %[[SORTED]]
 // CHECK: %[[PLACES:.*]] = ragged.group_by %[[ORDER]]
+// CHECK: %[[STARTS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel"]} outs(%{{.*}} : tensor<?xi64>)
+// CHECK: tensor.extract %[[ORDER]]
 // CHECK: scf.for
 // CHECK: } {ragged.fold = {kind = "scan"}}
 // CHECK: %[[PACKED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?x?x8xf32, #ragged.layout<"dr|d">>)
+// CHECK-NOT: tensor.extract %[[ORDER]]
+// CHECK: tensor.extract %[[STARTS]]
 // CHECK: %[[ROWS:.*]] = ragged.values %[[PACKED]]
 // CHECK: %[[LOOP:.*]]:2 = scf.for %{{.*}} to %[[LONGEST]] {{.*}} iter_args(%[[STATES:.*]] = %{{.*}}, %[[OUT:.*]] = %{{.*}}) -> (tensor<3x8xf32>, tensor<?x8xf32>)
 // CHECK: %[[STATE:.*]] = tensor.extract_slice %[[STATES]][0, 0] [%[[COUNT:.*]], 8] [1, 1]
