@@ -33,13 +33,14 @@ _STORED = "rg.save_npz(file, x)"
 _CHOSEN = "masks are indices as they are: x[mask], whose row_ids are the components"
 _JOINED = "rg.concat joins along any dim, rg.stack along a new one"
 _SHOWN = "repr(x), or x.tolist()"
+_DISTINCT = "rg.unique(x) has the distinct elements of each component, np.unique(x.values) those of all"
+_FIXED = "arrays do not change: rg.where"
 _FILLED = "rg.where(np.isnan(x), -np.inf, x) has no nan, and with np.inf for the least"
 INSTEAD = {
     "union1d": "rg.union of the lists of each component",
     "intersect1d": "rg.intersection of the lists of each component",
     "setdiff1d": "rg.difference of the lists of each component",
     "setxor1d": "rg.difference(rg.union(a, b), rg.intersection(a, b)) of the lists of each component",
-    "unique": "rg.unique(x) has the distinct elements of each component, np.unique(x.values) those of all",
     "histogram": "rg.bincount(np.digitize(x, bounds), len(bounds) + 1) counts in each component",
     "bincount": "rg.bincount(x, count) counts in each component, and in a vector",
     "cumulative_sum": "x.cumsum(axis)",
@@ -53,6 +54,14 @@ INSTEAD = {
     "piecewise": "np.select, or rg.where",
     "choose": "np.select, or rg.where",
     "gradient": "(x[:, 2:] - x[:, :-2]) / 2 inside of each component, np.diff between neighbours",
+    "ediff1d": "np.diff(x, axis=1)",
+    "fix": "np.trunc",
+    "isposinf": "x == np.inf",
+    "isneginf": "x == -np.inf",
+    "sinc": "rg.where(x == 0, 1, np.sin(np.pi * x) / (np.pi * x))",
+    "polyval": "(a * x + b) * x + c",
+    "meshgrid": "x[:, :, None] and y[:, None, :] broadcast to the pairs of each component",
+    "unstack": "x.unbind()",
     "unwrap": "np.diff, and the cumsum of what it becomes",
     "trapezoid": "((x[:, 1:] + x[:, :-1]) / 2 * np.diff(t, axis=1)).sum(axis=1)",
     "cov": "((x - x.mean(1, keepdims=True)) * (y - y.mean(1, keepdims=True))).sum(1) / (x.lengths - 1)",
@@ -67,24 +76,23 @@ INSTEAD = {
     "array_equiv": "np.array_equal",
     "result_type": "of dtypes: x.dtype is one of NumPy",
     "can_cast": "of dtypes: x.dtype is one of NumPy",
-    "broadcast_to": "operations broadcast by themselves",
     "apply_along_axis": "operations are of all components at once, rg.scan steps along each",
     "argpartition": "rg.argsort, or rg.top_k",
     "partition": "rg.sort, or rg.top_k",
-    "copyto": "arrays do not change: rg.where",
-    "putmask": "arrays do not change: rg.where",
-    "place": "arrays do not change: rg.where",
     "delete": "x[mask] leaves out what the mask does not have",
     "empty_like": "rg.empty_like",
     "ravel": "x.values has all elements",
     "copy": "arrays do not change",
-    "moveaxis": "x.transpose",
-    "rollaxis": "x.transpose",
     **dict.fromkeys(("save", "savez", "savez_compressed", "savetxt"), _STORED),
     **dict.fromkeys(("dot", "inner", "tensordot"), PRODUCT),
     **dict.fromkeys(("nonzero", "argwhere", "flatnonzero", "extract", "compress"), _CHOSEN),
     **dict.fromkeys(("hstack", "vstack", "dstack", "column_stack", "tile", "append", "insert", "block"), _JOINED),
     **dict.fromkeys(("array2string", "array_repr", "array_str"), _SHOWN),
+    **dict.fromkeys(("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"), _DISTINCT),
+    **dict.fromkeys(("copyto", "putmask", "place", "put", "put_along_axis", "fill_diagonal"), _FIXED),
+    **dict.fromkeys(("broadcast_to", "broadcast_arrays"), "operations broadcast by themselves"),
+    **dict.fromkeys(("moveaxis", "rollaxis", "permute_dims", "matrix_transpose"), "x.transpose"),
+    **dict.fromkeys(("hsplit", "vsplit", "dsplit"), "np.array_split, or rg.chunk"),
     **dict.fromkeys(("nanargmax", "nanargmin"), _FILLED),
 }
 """What does the work of functions that ragged arrays do not have."""

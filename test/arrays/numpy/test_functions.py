@@ -247,6 +247,7 @@ REFUSED: list[Refusal] = [
                   lambda x: np.vstack([x, x]), lambda x: np.insert(x, 0, x))),
     (lambda x: np.linalg.inv(x), TypeError, f"np.linalg.inv: {HAVE}"),
     (lambda x: np.fft.fft(x), TypeError, f"np.fft.fft: {HAVE}"),
+    (lambda x: np.polyval([2, 1], x), TypeError, f"np.polyval: {HAVE} ((a * x + b) * x + c)"),
     (lambda x: np.linalg.outer(x, x), TypeError, f"np.linalg.outer: {HAVE} (x[:, :, None] * y[:, None, :] of the "),
     (lambda x: np.sum(x, None, None, np.zeros(4)), TypeError, "np.sum: expected no out, got one"),
     (lambda x: np.stack([x, x], 0, np.zeros(3)), TypeError, "np.stack: expected no out, got one"),
@@ -305,6 +306,10 @@ def test_advice_gives_what_numpy_does() -> None:
     np.testing.assert_allclose(
         area, [(np.diff(q) * (p[1:] + p[:-1]) / 2).sum() for (p, _), q in zip(pairs, t.unbind(), strict=True)]
     )
+    signed = rg.like(x, np.array([0, np.inf, -np.inf, np.nan, -2.5, 0.5, 2.0, *range(8)]))
+    assert_components(np.trunc(signed), [np.fix(np.asarray(z)) for z in signed.unbind()])
+    assert_components(signed == -np.inf, [np.isneginf(np.asarray(z)) for z in signed.unbind()])
+    assert_components(rg.where(a == 0, 1, np.sin(np.pi * a) / (np.pi * a)), [np.sinc(both[0]) for both in keys])
     table = rng.random((3, 3))
     found = rg.take_along_axis(rg.take(table, a), b[..., None], axis=-1)[..., 0]
     np.testing.assert_array_equal(found.values, table[np.asarray(a.values), np.asarray(b.values)])
