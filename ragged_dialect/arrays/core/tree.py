@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -114,13 +115,16 @@ def flatten(value: object, *, computed: bool = False) -> tuple[list[Any], Tree]:
 
 
 def _flatten(value: object, leaves: list[Leaf], static: tuple[type[object], ...], depth: int = 0) -> Tree:
+    if _is_leaf_class(type(value)):
+        leaves.append(value)
+        return None
     if depth > _DEEPEST:
         raise ArgumentError(f"expected containers at most {_DEEPEST} deep, got deeper ones")
     if is_dataclass(value) and not isinstance(value, (type, Static)):
         return _fields(value, leaves, static, depth + 1)
     if is_dict(value):
         children = tuple(_flatten(v, leaves, static, depth + 1) for v in value.values())
-        return Node(dict, tuple(map(Static.of, value)), children)
+        return Node(dict, tuple(_name(k) if type(k) is str else Static.of(k) for k in value), children)
     if is_list(value):
         return Node(type(value), (), tuple(_flatten(v, leaves, static, depth + 1) for v in value))
     if isinstance(value, Static):
@@ -139,18 +143,40 @@ def _fields(value: Leaf, leaves: list[Leaf], static: tuple[type[object], ...], d
             f"expected a container of one kind, got {kind.__name__}, a dataclass that has items as well"
         )
 
-    def child(f: Field[Leaf]) -> Tree:
-        part = getattr(value, f.name)
-        if not f.metadata.get("static"):
+    def child(name: str, is_static: bool) -> Tree:
+        part = getattr(value, name)
+        if not is_static:
             return _flatten(part, leaves, static, depth)
         try:
             return Static.of(part)
         except (TypeError, ValueError):
-            text = f"expected what can be hashed for '{kind.__name__}.{f.name}', which is static"
+            text = f"expected what can be hashed for '{kind.__name__}.{name}', which is static"
             raise ArgumentError(f"{text}, got {type(part).__name__}") from None
 
-    given = [f for f in fields(value) if hasattr(value, f.name)]
-    return Node(kind, tuple(Static.of(f.name) for f in given), tuple(map(child, given)))
+    given = [f for f in _fields_of(kind) if hasattr(value, f[0])]
+    return Node(kind, tuple(_name(name) for name, _ in given), tuple(child(*f) for f in given))
+
+
+# Every call asks these of all that its arguments are made of.
+
+
+@lru_cache(maxsize=256)
+def _is_leaf_class(kind: type[object]) -> bool:
+    """Whether all values of a class are leaves. Those of proxies are what they say that their class is."""
+    says_its_class = any("__class__" in base.__dict__ for base in kind.__mro__[:-1])
+    containers = dict, list, tuple, Static, type(None), *_STATIC
+    return not (says_its_class or issubclass(kind, containers) or is_dataclass(kind))
+
+
+@lru_cache(maxsize=256)
+def _fields_of(kind: type[Leaf]) -> tuple[tuple[str, bool], ...]:
+    """The names of the fields of a dataclass, and which are static."""
+    return tuple((f.name, bool(f.metadata.get("static"))) for f in fields(kind))
+
+
+@lru_cache(maxsize=1024)
+def _name(text: str) -> Static:
+    return Static.of(text)
 
 
 def leaf_places(tree: Tree, at: str = "") -> list[str]:

@@ -58,6 +58,7 @@ class Function:
             return self._call(Call(arguments, parameters))
         specs: list[Hashable] = []
         leaves: Leaves = arguments
+        made: list[Leaf] | None = None
         present = True
         for at, argument in enumerate(arguments):
             if type(argument) is RaggedArray:
@@ -71,7 +72,8 @@ class Function:
                 leaf = self._leaf(argument, arguments)
                 if leaf is None:
                     return self._call(Call(arguments, parameters))
-                leaves = [*leaves[:at], leaf, *leaves[at + 1 :]]
+                leaves = made = list(arguments) if made is None else made
+                made[at] = leaf
                 specs.append(leaf.spec)
         for name, value in parameters.items():
             specs += name, exact(value)

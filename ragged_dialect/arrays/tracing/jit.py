@@ -77,9 +77,10 @@ class JitFunction(Function):
 
     def _call(self, call: Call) -> ArrayLike:
         """A call by parameter, of containers, with static arguments, or of traced code."""
-        tensors = [leaf for leaf in flatten((call.arguments, call.parameters))[0] if isinstance(leaf, Tensor)]
-        if (trace := tensors[0].trace if tensors else traced()) is not None:
-            trace.check_running()
+        if (trace := traced()) is not None:
+            for leaf in flatten((call.arguments, call.parameters))[0]:
+                if isinstance(leaf, Tensor):
+                    leaf.trace.check_running()
             return self._inline(trace, call)
         leaves, tree = self._flatten(call.arguments, call.parameters)
         key = tree.key([leaf_spec(leaf) for leaf in leaves], self._plain)
@@ -132,6 +133,8 @@ class JitFunction(Function):
         return getattr(self._function, "__name__", "function")
 
     def _widened(self, name: str, leaf: Leaf) -> Leaf:
+        if isinstance(leaf, Tensor):
+            leaf.trace.check_running()
         dims = self._dynamic.get(name, ()) if isinstance(self._dynamic, Mapping) else self._dynamic
         made = simple_leaf(self._name, leaf, hint=" (use static, or a dataclass)")
         if not dims or not isinstance(made, (RaggedArray, DenseLeaf)):

@@ -200,3 +200,39 @@ REFUSED: list[Refusal] = [
      "argument 'own': expected arrays, numbers or text, got Plain (use static, or a dataclass)"),
 ]  # fmt: skip
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+class Counted(dict[str, Any]):
+    """A dict that counts how often all of it is read."""
+
+    read = 0
+
+    def values(self) -> Any:
+        """The values."""
+        self.read += 1
+        return super().values()
+
+
+def test_a_call_reads_its_containers_once() -> None:
+    double, given = rg.jit(lambda weights: weights["w"] * 2), Counted(w=np.ones(2))
+    double(given)
+    for _ in range(2):
+        given.read = 0
+        np.testing.assert_array_equal(double(given), [2.0, 2.0])
+        assert given.read == 1
+
+
+def test_a_proxy_is_the_container_that_it_says_it_is() -> None:
+    class Proxy:
+        """A dict, as `isinstance` has it."""
+
+        __class__ = property(lambda self: dict)  # pyright: ignore[reportAssignmentType, reportUnknownLambdaType]
+
+        def __iter__(self) -> Any:
+            return iter(("w",))
+
+        def values(self) -> Any:
+            """The values."""
+            return [np.ones(2)]
+
+    np.testing.assert_array_equal(rg.jit(lambda weights: weights["w"] * 2)(Proxy()), [2.0, 2.0])
