@@ -59,3 +59,18 @@ func.func @single(%x: !windows) -> !rows {
   %0 = ragged.concat %x {dim = 1} : (!windows) -> !rows
   return %0 : !rows
 }
+
+!unknown = tensor<3x?x?xf32, #ragged.layout<"dr|d">>
+
+// Types of operands may know other extents each.
+// CHECK-LABEL: func.func @unknown
+// CHECK-SAME: %[[U:[a-z0-9]*]]: tensor<?x?xf32>
+// CHECK: %[[KNOWN:.*]] = tensor.cast %[[U]] : tensor<?x?xf32> to tensor<?x4xf32>
+// CHECK: scf.forall (
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[KNOWN]]
+// CHECK: tensor.insert_slice %[[PART]]
+// CHECK: return
+func.func @unknown(%x: !unknown, %y: !rows) -> !rows {
+  %0 = ragged.concat %x, %y {dim = 1} : (!unknown, !rows) -> !rows
+  return %0 : !rows
+}

@@ -129,9 +129,11 @@ class _Runs:
             return _side_by_side(sources, into, axis)
         count = first.parents(dim) if first.layout.letter(dim) in RAGGED else outer_count(first, dim)
 
+        alike = [_with_extents_of(into, source, axis) for source in sources]
+
         def joined(q: ir.Value, run: ir.Value) -> ir.Value:
             low: Mixed = 0
-            for operand, source in zip(self.operands, sources, strict=True):
+            for operand, source in zip(self.operands, alike, strict=True):
                 at, size = operand.run(dim, level, q)
                 piece, sizes = _slice(source, _along(axis, source, (at, size))), shapes.dims(run)
                 sizes[axis] = size
@@ -140,6 +142,14 @@ class _Runs:
             return run
 
         return fill_runs(self.ctx, count, into, lambda q: _along(axis, into, self.made.run(dim, level, q)), joined)
+
+
+def _with_extents_of(into: ir.Value, x: ir.Value, axis: int) -> ir.Value:
+    """A source whose type knows all extents that the type of the result knows, but along one axis: types of operands
+    may know others each."""
+    known = list(into.type.shape)
+    known[axis] = x.type.shape[axis]
+    return shapes.cast(x, ir.RankedTensorType.get(known, x.type.element_type))
 
 
 def _along(axis: int, x: ir.Value, run: Range) -> list[Range]:

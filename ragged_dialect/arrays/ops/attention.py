@@ -64,7 +64,7 @@ def _attention(
         raise ArgumentError(f"attention: expected arrays of rank 3 or 4, got ranks {q.ndim}, {k.ndim} and {v.ndim}")
     given = q if q.is_dense else None
     q, k, v = (in_components(x) if x.is_dense else x for x in (q, k, v))
-    extent = q.static_shape[-1]
+    extent = q.static_shape[-1] if q.static_shape[-1] is not None else k.static_shape[-1]
     if scale is None and extent is None:
         raise ArgumentError(
             "attention: expected a scale for an unknown number of features, got none (scale=1 / np.sqrt(d))"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from support.components import array, components
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.tracing.trace import running
@@ -436,3 +437,18 @@ def test_terms_of_short_floats_are_not_rounded() -> None:
     w = np.ones((1, 1, 1), np.float16)
     gradient = rg.grad(lambda w: (rg.ragged_dot(x, w) * rg.from_lengths(g, [3])).sum())(w)
     np.testing.assert_array_equal(gradient, np.ones((1, 1, 1), np.float16))
+
+
+def test_a_learned_element_in_front_of_every_component() -> None:
+    """Its extent is no part of the key, that of the others is."""
+
+    def with_token(token: Any, x: Any) -> Any:
+        first = token[None, None] * rg.ones((x.shape[0], 1, 1), x.dtype)
+        return rg.concat([first, x], axis=1), rg.attention(first, x, x)
+
+    x, token = array((3, 0, 5), dtype=np.float64), np.arange(4.0)
+    joined, seen = rg.jit(with_token)(token, x)
+    np.testing.assert_array_equal(joined.values, np.concatenate([np.stack([token, *c]) for c in components(x)]))
+    np.testing.assert_allclose(seen, rg.attention(np.tile(token, (3, 1, 1)), x, x))
+    found = rg.grad(lambda token, x: (with_token(token, x)[0] ** 2).sum())(token, x)
+    np.testing.assert_allclose(found, 2 * 3 * token)
