@@ -33,6 +33,12 @@ def _is_array(x: object) -> bool:
     return isinstance(x, RaggedArray) or is_dense(x)
 
 
+def _refuse_left(x: object) -> None:
+    """TraceError for a traced value that left its function."""
+    if isinstance(x, Tensor):
+        x.trace.check_running()
+
+
 class JitFunction(Function):
     """A function that is traced once per key and then runs as one compiled program.
 
@@ -79,8 +85,7 @@ class JitFunction(Function):
         """A call by parameter, of containers, with static arguments, or of traced code."""
         if (trace := traced()) is not None:
             for leaf in flatten((call.arguments, call.parameters))[0]:
-                if isinstance(leaf, Tensor):
-                    leaf.trace.check_running()
+                _refuse_left(leaf)
             return self._inline(trace, call)
         leaves, tree = self._flatten(call.arguments, call.parameters)
         key = tree.key([leaf_spec(leaf) for leaf in leaves], self._plain)
@@ -117,6 +122,7 @@ class JitFunction(Function):
         return leaves, _Arguments(tuple(bound.arguments), tuple(children))
 
     def _fixed(self, name: str, value: object) -> Static:
+        _refuse_left(value)
         try:
             return Static.of(value)
         except (TypeError, ValueError):
@@ -133,8 +139,7 @@ class JitFunction(Function):
         return getattr(self._function, "__name__", "function")
 
     def _widened(self, name: str, leaf: Leaf) -> Leaf:
-        if isinstance(leaf, Tensor):
-            leaf.trace.check_running()
+        _refuse_left(leaf)
         dims = self._dynamic.get(name, ()) if isinstance(self._dynamic, Mapping) else self._dynamic
         made = simple_leaf(self._name, leaf, hint=" (use static, or a dataclass)")
         if not dims or not isinstance(made, (RaggedArray, DenseLeaf)):

@@ -236,3 +236,12 @@ def test_a_proxy_is_the_container_that_it_says_it_is() -> None:
             return [np.ones(2)]
 
     np.testing.assert_array_equal(rg.jit(lambda weights: weights["w"] * 2)(Proxy()), [2.0, 2.0])
+
+
+def test_a_traced_value_that_left_is_refused_wherever_it_is() -> None:
+    kept: list[Any] = []
+    rg.jit(lambda x: kept.append(x) or x)(np.ones(2))
+    wanted = rg.jit(lambda given, fixed: given, static=("fixed",))
+    for given, fixed in ((kept, 1), ({"x": kept[0]}, 1), (layer(), kept[0])):
+        with pytest.raises(rg.TraceError, match="one that left the jit function"):
+            wanted(given, fixed)
