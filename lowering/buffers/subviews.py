@@ -104,7 +104,7 @@ def is_own(buffer: ir.Value) -> bool:
     function = buffer.owner.owner.operation
     if function.name != "func.func" or KERNEL not in function.attributes:
         return function.name == "func.func"
-    number = list(buffer.owner.arguments).index(ir.BlockArgument(buffer))
+    number = ir.BlockArgument(buffer).arg_number
     return "arg_attrs" in function.attributes and "llvm.noalias" in function.attributes["arg_attrs"][number]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
-from ragged_dialect.ir import build, clone, flow, shapes
+from ragged_dialect.ir import build, clone, flow, memory, shapes
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import blocks_of, is_number, terminator
 from ragged_dialect.ir.walk import append
@@ -20,6 +20,10 @@ _SAFE = frozenset(
     | {f"arith.{name}" for name in ("constant", "addi", "subi", "muli", "index_cast", "extsi", "cmpi", "select")}
 )
 """Ops that may run before a check holds."""
+
+_FEW_GUARDS = 8
+"""Guards in each other that bufferization may take 2 to their number of steps for: so many a value goes through that
+nothing writes, as a view of an argument. It looks for what wrote it in each of those inside again, branch by branch."""
 
 
 class ConvertRaggedChecksToScf(RaggedPass):
@@ -113,6 +117,7 @@ def _lower_block(state: _State, block: ir.Block, good: list[ir.Value]) -> None:
     function may have more checks than Python has frames."""
     held: set[Statement] = set()
     status: list[ir.Value] | None
+    guards = 0
     while found := _first_check(state, block):
         if found[0].name == "ragged.assert_valid":
             *before, op = found
@@ -127,7 +132,8 @@ def _lower_block(state: _State, block: ir.Block, good: list[ir.Value]) -> None:
             require_around(op)
             with ir.InsertionPoint(op), op.location:
                 status = [*_LOWERED[op.name](state, op).results[:STATUS_ENTRIES]]
-        block, good = _guard(block, op, status), status
+        guards += 1
+        block, good = _guard(block, op, status, failing=guards % _FEW_GUARDS == 0), status
     end = terminator(block)
     _end_with(end, [*good, *end.operands])
 
@@ -284,10 +290,11 @@ _LOWERED: dict[str, Callable[[_State, ir.Operation], ir.Operation]] = {
 """What gives an op with checks in it results for their status, in front of its own."""
 
 
-def _guard(block: ir.Block, op: ir.Operation, status: list[ir.Value]) -> ir.Block:
+def _guard(block: ir.Block, op: ir.Operation, status: list[ir.Value], failing: bool) -> ir.Block:
     """Everything after `op` moves into an scf.if that runs when the status is good; `op` is erased. Returns that
     branch. It yields only what is made in it: the analysis of one-shot-bufferize takes twice the time for every
-    branch that what is made before goes through (a gradient with 47 checks: 25 s, 0.03 s without)."""
+    branch that what is made before goes through (a gradient with 47 checks: 25 s, 0.03 s without). Where `failing`, the
+    first branch is the one of a failure, with buffers that count as written: the analysis ends there."""
     operations = list(block.operations)
     at = next(k for k, o in enumerate(operations) if o.operation == op)
     rest = operations[at + 1 :]
@@ -295,20 +302,22 @@ def _guard(block: ir.Block, op: ir.Operation, status: list[ir.Value]) -> ir.Bloc
     made = {result for inner in rest for result in inner.operation.results}
     given = list(dict.fromkeys(v for v in end.operands if v in made))
     with ir.InsertionPoint(op), op.location:
-        fine = build.equal(status[0], 0)
-        guard = scf.IfOp(fine, [*[build.i64()] * STATUS_ENTRIES, *(v.type for v in given)], has_else=True)
-    append(guard.then_block, rest[:-1])
-    with ir.InsertionPoint(guard.then_block), end.location:
+        condition = build.more(status[0], 0) if failing else build.equal(status[0], 0)
+        guard = scf.IfOp(condition, [*[build.i64()] * STATUS_ENTRIES, *(v.type for v in given)], has_else=True)
+    blocks = [guard.then_block, guard.else_block]
+    good, bad = reversed(blocks) if failing else blocks
+    append(good, rest[:-1])
+    with ir.InsertionPoint(good), end.location:
         scf.yield_(given)
-    with ir.InsertionPoint(guard.else_block), end.location:
-        scf.yield_([*status, *(_nothing(v.type, status[0]) for v in given)])
+    with ir.InsertionPoint(bad), end.location:
+        scf.yield_([*status, *(_nothing(v.type, status[0], written=failing) for v in given)])
     found = dict(zip(given, list(guard.results)[STATUS_ENTRIES:]))
     _end_with(end, [*list(guard.results)[:STATUS_ENTRIES], *(found.get(v, v) for v in end.operands)])
     op.erase()
-    return guard.then_block
+    return good
 
 
-def _nothing(type_: ir.Type, failure: ir.Value) -> ir.Value:
+def _nothing(type_: ir.Type, failure: ir.Value, written: bool = False) -> ir.Value:
     """A value that nobody reads: an empty tensor, zero, or poison for what is neither tensor nor number.
 
     The extents are 0 in a way that no folder sees (the number of a failed check is above 0): with a
@@ -318,4 +327,7 @@ def _nothing(type_: ir.Type, failure: ir.Value) -> ir.Value:
     if not is_tensor(type_):
         return ir.Operation.create("ub.poison", results=[type_]).result
     zero = build.minimum(build.to_index(failure), 0)
-    return shapes.empty([zero if s == DYNAMIC else s for s in type_.shape], type_.element_type)
+    sizes = [zero if s == DYNAMIC else s for s in type_.shape]
+    if written:
+        return memory.tensor_of(memory.room(sizes, type_.element_type))
+    return shapes.empty(sizes, type_.element_type)

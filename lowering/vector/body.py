@@ -390,27 +390,35 @@ def _require_apart(body: Body) -> None:
     looked_up = [load for walk in body.walks for load in find_ops(walk, "memref.load")]
     written = [op for op in found if op.name == "memref.store"]
     folded = [one.store for one in body.accumulators if one.store is not None]
+    roots = {buffer: root(buffer) for buffer in map(_buffer_of, [*found, *looked_up, *folded])}
+    own = {buffer for buffer in roots.values() if is_own(buffer)}
+
+    def are_apart(a: ir.Operation, b: ir.Operation) -> bool:
+        one, other = roots[_buffer_of(a)], roots[_buffer_of(b)]
+        return one != other and one in own and other in own
+
     for store in written:
         place = list(store.operands)[1:]
         for op in found:
             same = list(op.operands)[op.name == "memref.store" :] == place
             late = op.name == "memref.load" and store.is_before_in_block(op)
-            if op != store and (late or op.name == "memref.store" or not same) and not _are_apart(op, store):
+            if op != store and (late or op.name == "memref.store" or not same) and not are_apart(op, store):
                 raise Unfit("memory that may be one")
-        if not all(_are_apart(op, store) for op in looked_up):
+        if not all(are_apart(op, store) for op in looked_up):
             raise Unfit("memory that may be one")
     if body.run is not None:
         others = all(apart(op.operands[0], body.run.buffer) for op in [*found, *looked_up])
         if written or folded or not others:
             raise Unfit("memory that may be one")
-    for number, fold in enumerate(folded):
-        if not all(_are_apart(op, fold) for op in [*found, *looked_up, *folded[:number]]):
-            raise Unfit("memory that may be one")
+    sums, others = ([roots[_buffer_of(op)] for op in ops] for ops in (folded, [*found, *looked_up]))
+    distinct = len({*sums}) == len(sums) and own.issuperset([*sums, *others]) and not {*sums} & {*others}
+    if folded and len(sums) + len(others) > 1 and not distinct:
+        raise Unfit("memory that may be one")
 
 
-def _are_apart(a: ir.Operation, b: ir.Operation) -> bool:
-    """Whether two accesses are to different buffers."""
-    return apart(*(op.operands[op.name == "memref.store"] for op in (a, b)))
+def _buffer_of(access: ir.Operation) -> ir.Value:
+    """What a load or a store is of."""
+    return access.operands[access.name == "memref.store"]
 
 
 def apart(a: ir.Value, b: ir.Value) -> bool:

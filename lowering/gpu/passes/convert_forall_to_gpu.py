@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
@@ -51,13 +52,16 @@ class ConvertForallToGpu(RaggedPass):
         require_buffers(op)
         kernels = None
         for owner, function in functions_of(op).items():
-            for number, forall in enumerate(outermost(function, "scf.forall")):
+            foralls = outermost(function, "scf.forall")
+            status = status_of(op, function) if foralls else None
+            gates = [gate for gate in find_ops(function, "memref.alloc") if GATE in gate.attributes]
+            for number, forall in enumerate(foralls):
                 kernels = kernels or _gpu_module(op)
                 require_numbers(forall)
                 name = free_symbol(kernels, f"{owner}_{number}")
                 mapping = Mapping.of(forall)
                 threads = min(mapping.threads or self.threads, self.threads)
-                guards = _guards(op, function, forall)
+                guards = Guards(status, _gate_of(forall, gates))
                 build = schedule(mapping.schedule or GENERAL).build
                 wide, before = has_wide_numbers(forall), _functions(kernels)
                 build(forall, kernels, name, guards, threads, mapping.unroll or self.unroll)
@@ -69,16 +73,14 @@ def _functions(kernels: ir.Operation) -> list[ir.Operation]:
     return [op.operation for op in kernels.regions[0].blocks[0].operations]
 
 
-def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) -> Guards:
-    """The status argument and the gate of a forall, where there are such."""
-    status = status_of(module, function)
+def _gate_of(forall: ir.Operation, gates: Sequence[ir.Operation]) -> ir.Value | None:
+    """The gate of a forall, where it has one."""
     if GATE not in forall.attributes:
-        return Guards(status)
-    gates = [op for op in find_ops(function, "memref.alloc") if GATE in op.attributes]
+        return None
     own = [op.results[0] for op in gates if op.attributes[GATE] == forall.attributes[GATE]]
     if len(own) != 1:
         raise PassFailure(forall, f"expected one buffer for {GATE} = {forall.attributes[GATE]}, got {len(own)}")
-    return Guards(status, own[0])
+    return own[0]
 
 
 def _gpu_module(module: ir.Operation) -> ir.Operation:

@@ -74,20 +74,23 @@ def _longest(
 ) -> tuple[ir.Operation | None, int]:
     """A forall before this one with the first of some generics, as many as fit, and how many; None when
     even the first one does not."""
+    with ir.InsertionPoint(forall):
+        part = forall.clone().operation
+    body = list(enumerate(op.operation for op in list(part.regions[0].blocks[0].operations)[:-1]))
     for taken in range(len(generics), 0, -1):
-        part = _part(forall, set(generics[:taken]))
+        body = _kept(body, set(generics[:taken]))
         if fits(part):
             return part, taken
-        part.erase()
+    part.erase()
     return None, 0
 
 
-def _part(forall: ir.Operation, kept: set[int]) -> ir.Operation:
-    """A copy of a forall before it with some ops of its body, by their numbers, and what those use."""
-    with ir.InsertionPoint(forall):
-        part = forall.clone().operation
-    body = [op.operation for op in part.regions[0].blocks[0].operations][:-1]
-    for k, op in reversed(list(enumerate(body))):
-        if k not in kept and not is_read(*op.results):
+def _kept(body: list[tuple[int, ir.Operation]], kept: set[int]) -> list[tuple[int, ir.Operation]]:
+    """Some ops of a body, by their numbers, and what those use; the others are erased."""
+    left: list[tuple[int, ir.Operation]] = []
+    for k, op in reversed(body):
+        if k in kept or is_read(*op.results):
+            left.append((k, op))
+        else:
             op.erase()
-    return part
+    return left[::-1]

@@ -33,12 +33,13 @@ def match_maps(forall: ir.Operation) -> MappedComponents | None:
         return None
     generics, written = plain
     matchers = [RowMatcher(body, generic) for generic in generics]
-    maps = [_map_of(matcher, written) for matcher in matchers]
-    found = tuple(m for m in maps if m is not None)
-    if len(found) < len(maps) or len({matcher.difference for matcher in matchers}) > 1:
-        return None
-    difference = matchers[0].difference
-    return None if difference is None else MappedComponents(forall, difference, found)
+    found: list[RowWork] = []
+    for matcher in matchers:
+        if (work := _map_of(matcher, written)) is None:
+            return None
+        found.append(work)
+    difference, *others = {matcher.difference for matcher in matchers}
+    return None if difference is None or others else MappedComponents(forall, difference, tuple(found))
 
 
 def _map_of(matcher: RowMatcher, written: set[ir.Value]) -> RowWork | None:

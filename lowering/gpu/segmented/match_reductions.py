@@ -43,9 +43,12 @@ def match_components(forall: ir.Operation) -> ReducedComponents | None:
         ReductionMatcher(body, generic, {k: v for (op, k), v in inits.items() if op == generic.op})
         for generic in reducing
     ]
-    matched = [matcher.match(written) for matcher in matchers]
-    reductions = [reduction for reduction in matched if reduction is not None]
-    if not reductions or len(reductions) < len(matched) or len({matcher.difference for matcher in matchers}) > 1:
+    reductions: list[RowReduction] | None = []
+    for matcher in matchers:
+        if (found := matcher.match(written)) is None:
+            return None
+        reductions.append(found)
+    if not reductions or len({matcher.difference for matcher in matchers}) > 1:
         return None
     reductions = with_followers(reductions, [g.op for g in generics if g not in reducing], written, body)
     difference = matchers[0].difference

@@ -1,0 +1,120 @@
+"""What compiling takes as programs grow: counted, never timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from support.run_pass import transform
+
+import ragged_dialect as rg
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir import walk
+from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.lowering.buffers import is_own
+from ragged_dialect.lowering.convert_ragged_checks_to_scf import ConvertRaggedChecksToScf
+from ragged_dialect.lowering.gpu.passes.convert_forall_to_gpu import ConvertForallToGpu
+from ragged_dialect.lowering.vector import body
+from ragged_dialect.lowering.vector.vectorize_ragged_loops import VectorizeRaggedLoops
+
+
+def test_a_value_that_nothing_writes_goes_through_few_guards_to_one_that_fails_first() -> None:
+    """One-shot-bufferize looks for what wrote it in all guards that are in each other, again in every one."""
+    checks = "\n".join(
+        f'ragged.assert_valid %i{k}, %n {{kind = "index", op = "step", level = 0}} : (index, index) -> ()\n'
+        f"%i{k + 1} = tensor.extract %t[%i{k}] : tensor<?xindex>"
+        for k in range(30)
+    )
+    module = transform(
+        f"""func.func @f(%t: tensor<?xindex>, %i0: index, %n: index) -> tensor<?xindex> {{
+          {checks}
+          %view = tensor.extract_slice %t[0] [%i30] [1] : tensor<?xindex> to tensor<?xindex>
+          return %view : tensor<?xindex>
+        }}""",
+        ConvertRaggedChecksToScf(),
+    )
+    guards = [op for op in find_ops(module, "scf.if") if "tensor" in str(op.results[-1].type)]
+    written = [any(o.name == "bufferization.to_tensor" for o in op.regions[0].blocks[0].operations) for op in guards]
+    assert written == [k % 8 == 7 for k in range(30)]
+
+
+@pytest.mark.parametrize("wrong", [None, 0, 7, 8, 23])
+def test_many_checks_around_a_view_are_compiled_and_each_is_made(wrong: int | None) -> None:
+    @rg.jit
+    def steps(at: np.ndarray, tables: list[np.ndarray], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        for table in tables:
+            at = rg.take(table, at, axis=0)
+        return at, rows[:, 1:]
+
+    tables = [np.roll(np.arange(9), k) for k in range(24)]
+    rows = np.arange(12.0).reshape(3, 4)
+    expected = np.array([2, 5])
+    for table in tables[:wrong]:
+        expected = table[expected]
+    if wrong is not None:
+        tables[wrong] = tables[wrong][:0]
+        with pytest.raises(rg.RuntimeCheckError, match=f"expected an index of what has elements, got {expected[0]} of"):
+            steps(np.array([2, 5]), tables, rows)
+        return
+    at, view = steps(np.array([2, 5]), tables, rows)
+    assert np.array_equal(at, expected)
+    assert np.array_equal(view, rows[:, 1:])
+
+
+def test_ops_visited_for_foralls_with_gates_grow_with_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    visited = 0
+
+    def counted(root: ir.Operation, *closed: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
+        nonlocal visited
+        found = ops_in(root, *closed)
+        visited += len(found)
+        return found
+
+    monkeypatch.setattr(walk, "ops_in", counted)
+    taken: list[int] = []
+    for size in (10, 20, 40):
+        visited = 0
+        foralls = "\n".join(
+            f"%g{k} = memref.alloc() {{ragged.gate = {k} : i64}} : memref<1xi64>\n"
+            f"scf.forall (%i) in (%n) {{ memref.store %c, %b[%i] : memref<?xf32> }} {{ragged.gate = {k} : i64}}"
+            for k in range(size)
+        )
+        text = f"func.func @f(%b: memref<?xf32>, %n: index, %c: f32) {{\n{foralls}\nreturn\n}}"
+        transform(text, ConvertForallToGpu())
+        taken.append(visited)
+    assert taken[2] - taken[1] == 2 * (taken[1] - taken[0])
+
+
+def test_a_loop_of_many_sums_asks_of_each_buffer_whether_it_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    def counted(buffer: ir.Value) -> bool:
+        nonlocal asked
+        asked += 1
+        return is_own(buffer)
+
+    monkeypatch.setattr(body, "is_own", counted)
+    taken: list[int] = []
+    for count in (10, 20, 40):
+        asked = 0
+        arguments = ", ".join(f"%s{k}: memref<f32>" for k in range(count))
+        sums = "\n".join(
+            f"%a{k} = memref.load %s{k}[] : memref<f32>\n"
+            f"%b{k} = arith.addf %a{k}, %e fastmath<reassoc> : f32\nmemref.store %b{k}, %s{k}[] : memref<f32>"
+            for k in range(count)
+        )
+        transform(
+            f"""func.func @f(%x: memref<?xf32>, %n: index, {arguments}) {{
+              %c0 = arith.constant 0 : index
+              %c1 = arith.constant 1 : index
+              scf.for %i = %c0 to %n step %c1 {{
+                %e = memref.load %x[%i] : memref<?xf32>
+                {sums}
+              }}
+              return
+            }}""",
+            VectorizeRaggedLoops(isa="avx2"),
+        )
+        taken.append(asked)
+    assert 0 < taken[2] - taken[1] == 2 * (taken[1] - taken[0])
