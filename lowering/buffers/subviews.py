@@ -253,12 +253,13 @@ def range_view(x: ir.Value, dim: int, low: Mixed, size: Mixed) -> ir.Value:
 
 def touches(op: ir.Operation, buffer: ir.Value) -> bool:
     """Whether an op, or one inside it, accesses a buffer."""
-    return any(
-        inner.name not in VIEWS
-        and inner.name != "memref.dim"
-        and any(is_buffer(x) and root(x) == buffer for x in inner.operands)
-        for inner in ops_in(op)
-    )
+    return buffer in touched_by(op)
+
+
+def touched_by(op: ir.Operation) -> set[ir.Value]:
+    """The buffers that an op, or one inside it, accesses."""
+    accesses = (inner for inner in ops_in(op) if inner.name not in VIEWS and inner.name != "memref.dim")
+    return {root(x) for access in accesses for x in access.operands if is_buffer(x)}
 
 
 def writes_around(op: ir.Operation) -> bool:

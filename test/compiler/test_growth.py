@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import is_own
 from ragged_dialect.lowering.convert_ragged_checks_to_scf import ConvertRaggedChecksToScf
 from ragged_dialect.lowering.gpu.passes.convert_forall_to_gpu import ConvertForallToGpu
+from ragged_dialect.lowering.gpu.passes.merge_ragged_checks import MergeRaggedChecks
 from ragged_dialect.lowering.vector import body
 from ragged_dialect.lowering.vector.vectorize_ragged_loops import VectorizeRaggedLoops
 
@@ -118,3 +120,25 @@ def test_a_loop_of_many_sums_asks_of_each_buffer_whether_it_is_its_own(monkeypat
         )
         taken.append(asked)
     assert 0 < taken[2] - taken[1] == 2 * (taken[1] - taken[0])
+
+
+def test_checks_that_share_a_forall_are_moved_there_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = 0
+    operation: Any = ir.Operation.__mro__[1]
+    move: Callable[[ir.Operation, ir.Operation], None] = operation.move_before
+
+    def counted(self: ir.Operation, other: ir.Operation) -> None:
+        nonlocal moved
+        moved += 1
+        move(self, other)
+
+    monkeypatch.setattr(operation, "move_before", counted)
+    foralls = "scf.forall (%i) in (1) { memref.store %x, %s[%n] : memref<5xi64> }\n" * 30
+    module = transform(
+        "module attributes {ragged.checks = []} {\n"
+        f"func.func @f(%x: i64, %n: index, %s: memref<5xi64>) {{\n{foralls}return\n}}\n}}",
+        MergeRaggedChecks(),
+    )
+    assert len(find_ops(module, "scf.forall")) == 1
+    assert len(find_ops(module, "scf.if")) == 29
+    assert moved == 30

@@ -6,8 +6,11 @@ the removal of the fill and the kernel that starts from it.
 
 from __future__ import annotations
 
+from functools import cache
+
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import blocks_of, filled_with
+from ragged_dialect.lowering.buffers import is_buffer, is_same, root, touched_by
 from ragged_dialect.lowering.buffers.subviews import is_buffer, is_same, root, touches
 from ragged_dialect.lowering.gpu.kernel.combiner import combiners_of, is_split
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -30,28 +33,38 @@ def fold_fills(block: ir.Block) -> dict[tuple[ir.Operation, int], ir.Value]:
 
 def foldable_fills(block: ir.Block) -> list[tuple[ir.Operation, tuple[ir.Operation, int], ir.Value]]:
     """Such fills of a block itself: the fill, the (reduction, out) it is for, and the scalar."""
-    ops = [op.operation for op in block.operations]
     fills: list[tuple[ir.Operation, tuple[ir.Operation, int], ir.Value]] = []
-    for place, op in enumerate(ops):
-        scalar = filled_with(op)
-        found = None if scalar is None else _reduction_into(GenericOp(op).outs[0], ops[place + 1 :])
-        if found is not None and scalar is not None:
-            fills.append((op, found, scalar))
-    return fills
+    later: dict[ir.Value, ir.Operation] = {}  # the next op that touches a buffer
+    apart = cache(_Split)
+    ops = [op.operation for op in block.operations]
+    scalars = [filled_with(op) for op in ops]
+    first = next((k for k, scalar in enumerate(scalars) if scalar is not None), len(ops))
+    for op, scalar in reversed(list(zip(ops, scalars, strict=True))[first:]):
+        if scalar is not None:
+            view = GenericOp(op).outs[0]
+            reader = later.get(root(view))
+            found = None if reader is None or reader.name != "linalg.generic" else _out_of(apart(reader), view)
+            if reader is not None and found is not None:
+                fills.append((op, (reader, found), scalar))
+        later.update(dict.fromkeys(touched_by(op), op))
+    return fills[::-1]
 
 
-def _reduction_into(view: ir.Value, ops: list[ir.Operation]) -> tuple[ir.Operation, int] | None:
-    """The next op that touches a buffer, with the out's number, when it is a known reduction into
-    the same view that does not read the buffer otherwise."""
-    buffer = root(view)
-    op = next((op for op in ops if touches(op, buffer)), None)
-    if op is None or op.name != "linalg.generic":
-        return None
-    generic = GenericOp(op)
+class _Split:
+    """A generic, and the outs that it is a known reduction into, of which threads do parts."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        self.generic = GenericOp(op)
+        self.outs = combiners_of(self.generic) if is_split(self.generic) else {}
+
+
+def _out_of(reduction: _Split, view: ir.Value) -> int | None:
+    """The number of the out that is a view of a buffer, when a reduction into it does not read the buffer otherwise."""
+    buffer, generic = root(view), reduction.generic
     places = [k for k, x in enumerate(generic.operands) if is_buffer(x) and root(x) == buffer]
     if len(places) != 1 or any(root(load.operands[0]) == buffer for load in generic.loads):
         return None
     out = places[0] - generic.n_inputs
-    if out not in combiners_of(generic) or not is_same(generic.outs[out], view) or not is_split(generic):
+    if out not in reduction.outs or not is_same(generic.outs[out], view):
         return None
-    return (op, out) if generic.maps[places[0]].is_projected_permutation else None  # which writes all of it
+    return out if generic.maps[places[0]].is_projected_permutation else None  # which writes all of it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
+from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers.subviews import is_address, root
@@ -37,14 +38,15 @@ class MergeRaggedChecks(RaggedPass):
 def _merge_in(block: ir.Block, status: ir.Value) -> None:
     """Move every forall of a block that only checks into the next one that does, where nothing on the device runs
     in between."""
-    earlier: ir.Operation | None = None
+    runs: list[list[ir.Operation]] = [[]]
     for op in [o.operation for o in block.operations]:
         if _only_checks(op, status):
-            if earlier is not None:
-                _merge(earlier, op, status)
-            earlier = op
+            runs[-1].append(op)
         elif not is_address(op):
-            earlier = None
+            runs.append([])
+    for run in runs:
+        if len(run) > 1:
+            _merge(run, status)
 
 
 def _only_checks(op: ir.Operation, status: ir.Value) -> bool:
@@ -54,17 +56,20 @@ def _only_checks(op: ir.Operation, status: ir.Value) -> bool:
     return {root(store.operands[1]) for store in find_ops(op, "memref.store")} == {status}
 
 
-def _merge(earlier: ir.Operation, later: ir.Operation, status: ir.Value) -> None:
-    """Run what an earlier forall does first in a later one."""
-    before, after = (forall.regions[0].blocks[0] for forall in (earlier, later))
-    own = [op.operation for op in after.operations][:-1]
-    before.arguments[0].replace_all_uses_with(after.arguments[0])
-    for op in [op.operation for op in before.operations][:-1]:
-        op.move_before(own[0])
-    with ir.InsertionPoint(own[0]), later.location:
-        end = flow.branch(is_good(status))
-    for op in own:
-        op.move_before(end)
-    if Mapping.of(earlier) != Mapping.of(later):
-        Mapping().give(later)
-    earlier.erase()
+def _merge(foralls: list[ir.Operation], status: ir.Value) -> None:
+    """Run what foralls do, one after the other, in the last one."""
+    *earlier, last = foralls
+    blocks = [forall.regions[0].blocks[0] for forall in foralls]
+    own = [[op.operation for op in block.operations][:-1] for block in blocks]
+    place = end = terminator(blocks[-1])
+    for forall, ops in zip(foralls, own, strict=True):
+        if forall != foralls[0]:
+            with ir.InsertionPoint(end), forall.location:
+                place = flow.branch(is_good(status))
+        for op in ops:
+            op.move_before(place)
+    if any(Mapping.of(forall) != Mapping.of(last) for forall in earlier):
+        Mapping().give(last)
+    for forall, block in zip(earlier, blocks, strict=False):
+        block.arguments[0].replace_all_uses_with(blocks[-1].arguments[0])
+        forall.erase()
