@@ -131,7 +131,7 @@ class ScatterAddOp(UnmappedOp, name="scatter_add", traits=[Pure]):
     terms whose position is p, and 0 where there are none. Positions are in [0, count). Floats are added in an order
     that depends on the target, short ones as f32. The transpose of a gather. `unique` says that no position occurs
     twice, so that rows are moved and nothing is added: where one does, which nobody looks for, one of its terms may be
-    there as well as their sum.
+    there as well as their sum, and anything at positions that no term has.
 
     ```mlir
     %1 = ragged.scatter_add %terms, %positions, %count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.index.rows import as_index, check_lists, take_rows
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import PlainAxis
@@ -91,23 +91,25 @@ def ungroup(x: Tensor, places: Tensor) -> Tensor:
     given = shapes.as_vector(places.storage)
     size = build.value(shapes.dim(given, 0))
     check_lists(places, [], lambda given: given[0], lambda _: size, kind="index")
-    # As many places are each once where every row has one.
-    if len(x.axes) == 1:
+    # As many places are each once where every row has one. What is moved to others, or taken of them, is made after the
+    # check: places of rows that have none are anywhere.
+    is_numbers = len(x.axes) == 1
+    if is_numbers:
         i8 = ir.IntegerType.get_signless(8)
         ones = shapes.fill(build.constant(i8, 1), shapes.empty([size], i8))
-        marks = known(builders.scatter_add(ones, given, size, unique=True))
-        made = known(builders.scatter_add(x.storage, given, size, unique=True))
-        result = x.trace.assembled(made, [PlainAxis(None)], x.dtype)
-
-        def there(row: ir.Value) -> ir.Value:
-            return build.unequal(tensor.extract(marks, [row]), 0)
+        rows = build.value(build.add(size, 1))  # more than terms: those without one are 0
+        at = known(builders.scatter_add(ones, given, rows, unique=True))
     else:  # rows are read out of order in less time than they are written
         at = known(builders.scatter_add(vectors.generate(size, lambda k: k), given, size))
-        result = take_rows(x, 0, at, PlainAxis(None))
 
-        def there(row: ir.Value) -> ir.Value:  # no term is 0, and that of the first one's row
-            return arith.ori(build.unequal(shapes.load(at, row), 0), build.equal(shapes.load(given, 0), row))
+    def there(row: ir.Value) -> ir.Value:
+        found = build.unequal(shapes.load(at, row), 0)
+        # The first one's number is 0.
+        return found if is_numbers else arith.ori(found, build.equal(shapes.load(given, 0), row))
 
     each = vectors.generate(size, lambda row: arith.extui(build.i64(), there(row)))
     builders.assert_valid([each], "at_least", f"{op}: places of each row", 1, factor=1)
-    return result
+    if not is_numbers:
+        return take_rows(x, 0, at, PlainAxis(None))
+    made = known(builders.scatter_add(x.storage, given, size, unique=True))
+    return x.trace.assembled(made, [PlainAxis(None)], x.dtype)
