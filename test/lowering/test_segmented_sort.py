@@ -82,16 +82,11 @@ def test_numbers_by_their_keys(compile: Compile, lengths: tuple[int, ...], dtype
     np.testing.assert_array_equal(found, run(text, "f", [keys, offsets, numbers])[0])
 
 
-@pytest.mark.sampled(48)
-@pytest.mark.parametrize("length", [1, 3, 8, 16, 20, 33, 64, 100, 128, 129, 300])
-@pytest.mark.parametrize("dtype", ["int32", "int64"])
-@pytest.mark.parametrize("numbers", [False, True])
-def test_segments_of_one_length(compile: Compile, numbers: bool, dtype: str, length: int) -> None:
-    """As rows of a matrix, for which there is code for their length alone."""
-    rows, type_ = 5, dtype.replace("nt", "")
-    more, its_type = (", %n", f", tensor<?x{type_}>") if numbers else ("", "")
-    text = f"""func.func @f(%keys: tensor<?x{type_}>{more and f", %n: tensor<?x{type_}>"}) -> tensor<?x{type_}> {{
-  %size = arith.constant {rows + 1} : index
+def rows_of(size: str, length: int, type_: str, numbers: bool = False) -> str:
+    """A program that sorts rows of a matrix, one offset more than there are."""
+    more, its_type = (f", %n: tensor<?x{type_}>", f", tensor<?x{type_}>") if numbers else ("", "")
+    return f"""func.func @f(%keys: tensor<?x{type_}>{more}, %rows: index) -> tensor<?x{type_}> {{
+  %size = {size}
   %length = arith.constant {length} : index
   %e = tensor.empty(%size) : tensor<?xi64>
   %offsets = linalg.generic {{
@@ -103,16 +98,38 @@ def test_segments_of_one_length(compile: Compile, numbers: bool, dtype: str, len
     %offset = arith.index_cast %at : index to i64
     linalg.yield %offset : i64
   }} -> tensor<?xi64>
-  %0 = ragged.sort %keys, %offsets{more} : (tensor<?x{type_}>, tensor<?xi64>{its_type}) -> tensor<?x{type_}>
+  %0 = ragged.sort %keys, %offsets{", %n" if numbers else ""} : (tensor<?x{type_}>, tensor<?xi64>{its_type})
+    -> tensor<?x{type_}>
   return %0 : tensor<?x{type_}>
 }}"""
+
+
+@pytest.mark.sampled(48)
+@pytest.mark.parametrize("length", [1, 3, 8, 16, 20, 33, 64, 100, 128, 129, 300])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_segments_of_one_length(compile: Compile, numbers: bool, dtype: str, length: int) -> None:
+    """As rows of a matrix, for which there is code for their length alone."""
+    rows = 5
+    text = rows_of(f"arith.constant {rows + 1} : index", length, dtype.replace("nt", ""), numbers)
     for kind in ("all", "few", "descending"):
         keys = keys_of(kind, rows * length, dtype)
         places = np.arange(keys.size).astype(dtype)
-        got = compile(text)(keys, *([places] if numbers else []))
+        got = compile(text)(keys, *([places] if numbers else []), rows)
         matrix = keys.reshape(rows, length)
         order = np.argsort(matrix, axis=1, kind="stable") + length * np.arange(rows)[:, None]
         np.testing.assert_array_equal(got.reshape(rows, length), order if numbers else np.sort(matrix, axis=1))
+
+
+@pytest.mark.parametrize("length", [2**63 - 1, -(2**63), 2**61, -1, 0, 2**20 + 1])
+def test_segments_of_any_one_length(compile: Compile, length: int) -> None:
+    """Of which there may be none."""
+    function = compile(rows_of("arith.addi %rows, %one : index", length, "i32").replace(
+        "  %size", "  %one = arith.constant 1 : index\n  %size", 1
+    ))  # fmt: skip
+    assert function(np.zeros(0, np.int32), 0).size == 0
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.sort: level 0"):
+        function(np.zeros(3, np.int32), 1)
 
 
 LONG = ((3000, 0, 33, 1), (700,) * 30, (63, 64, 65, 513, 600), (1,) * 20)
