@@ -13,8 +13,8 @@ import ragged_dialect as rg
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import walk
 from ragged_dialect.ir.walk import find_ops, ops_in
-from ragged_dialect.lowering.buffers import is_own
-from ragged_dialect.lowering.convert_ragged_checks_to_scf import ConvertRaggedChecksToScf
+from ragged_dialect.lowering.buffers.subviews import is_own
+from ragged_dialect.lowering.checks.convert_ragged_checks_to_scf import ConvertRaggedChecksToScf
 from ragged_dialect.lowering.gpu.passes.convert_forall_to_gpu import ConvertForallToGpu
 from ragged_dialect.lowering.gpu.passes.merge_ragged_checks import MergeRaggedChecks
 from ragged_dialect.lowering.vector import body

@@ -289,5 +289,6 @@ def test_another_process_compiles_nothing(place: Path) -> None:
         found.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True))
     assert found[0].stdout == found[1].stdout
     assert found[0].stdout.startswith("[[1.0, 1.0], [0.0, 0.0], ")
-    runtime = ["llvm_text", "memory_pool", "memory_runtime", "program_runtime", "skew", "skew.runtime", "thread_pool"]
+    texts = ("llvm_text", "memory_pool", "memory_runtime", "program_runtime", "thread_pool")
+    runtime = ["runtime", *(f"runtime.{text}" for text in texts), "skew", "skew.runtime"]
     assert found[1].stderr == f"{runtime}\n"

@@ -10,8 +10,7 @@ from functools import cache
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import blocks_of, filled_with
-from ragged_dialect.lowering.buffers import is_buffer, is_same, root, touched_by
-from ragged_dialect.lowering.buffers.subviews import is_buffer, is_same, root, touches
+from ragged_dialect.lowering.buffers.subviews import is_buffer, is_same, root, touched_by
 from ragged_dialect.lowering.gpu.kernel.combiner import combiners_of, is_split
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
