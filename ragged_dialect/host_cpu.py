@@ -36,9 +36,11 @@ _IN_CPUINFO = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "avx512bf1
 
 
 def masked_features() -> tuple[str, ...]:
-    """LLVM's names of the features that code must not use, each after a minus: those of the variable and those that are
-    inexact. CompileError when the variable has anything else."""
-    return (*dict.fromkeys((*taken_away(), *_INEXACT)),) if is_x86() else taken_away()
+    """LLVM's names of the features that code must not use, each after a minus: those of the variable, those that are
+    inexact, and all of AVX-512 where there are no masks of 16 bits: LLVM ends the process at comparisons of registers
+    of 512 bits then. CompileError when the variable has anything else."""
+    without = () if host_has("avx512bw") else ("-avx512f",)
+    return (*dict.fromkeys((*taken_away(), *_INEXACT, *without)),) if is_x86() else taken_away()
 
 
 def taken_away() -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from support.cpu_features import MASKS, OLDEST, levels, mask
 from support.object_file import undefined_symbols
 from support.run_pass import transform
 
+import ragged_dialect as rg
 from ragged_dialect import compile, host_cpu
 from ragged_dialect._mlir import ir
 from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu
@@ -213,6 +214,16 @@ def test_a_feature_takes_the_newer_ones_with_it(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv("RAGGED_CPU_FEATURES", text)
         assert host_isa() in (isa, "none")
         assert host_cpu.host_has("f16c") == (text not in ("-f16c", "-sse3"))
+
+
+def test_no_avx512_without_masks_of_16_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM cannot select comparisons of 16 numbers then, which ended the process."""
+    for text in ("-avx512bw", "-avx512dq"):
+        monkeypatch.setenv("RAGGED_CPU_FEATURES", text)
+        assert "-avx512f" in host_cpu.masked_features()
+        x = rg.from_lengths(np.arange(96, dtype=np.float16).reshape(6, 16) / 96 - 0.25, [2, 4])
+        found = rg.jit(lambda x, w: rg.nn.relu(x @ w))(x, np.eye(16, dtype=np.float16))
+        np.testing.assert_array_equal(found.values, np.maximum(x.values, 0))
 
 
 @pytest.mark.parametrize(
