@@ -92,12 +92,12 @@ def _once(candidate: tuple[str, Callable[[], Any]]) -> tuple[str, float]:
     return name, time.perf_counter() - start
 
 
-def rows_of(point: Point, threads: int, only: list[str], repetitions: int) -> Iterator[Row]:
+def rows_of(point: Point, threads: int, only: list[str], repetitions: int, alone: bool = False) -> Iterator[Row]:
     """Times of all operations at a point."""
     import peers  # here, as libraries read how many threads they may have when they are loaded
     from peers import ours
 
-    case, loaded = Case(point), peers.load()
+    case, loaded = Case(point), {} if alone else peers.load()
     for operation, prepare in ours.OPERATIONS.items():
         if only and operation not in only:
             continue
@@ -126,7 +126,7 @@ def _measure(options: argparse.Namespace) -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.child])
     writer = csv.writer(sys.stdout)
     for point in [*(point for name in options.points for point in POINTS[name]()), *files(options.lengths)]:
-        for row in rows_of(point, options.child, options.only, options.repetitions):
+        for row in rows_of(point, options.child, options.only, options.repetitions, options.alone):
             writer.writerow([getattr(row, field.name) for field in fields(Row)])
             sys.stdout.flush()
 
@@ -175,6 +175,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[], metavar="OPERATION", help="these operations alone")
     parser.add_argument("--threads", nargs="+", type=int, default=sorted({1, len(os.sched_getaffinity(0))}))
     parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--alone", action="store_true", help="without peers: what more threads bring")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write all times there, for compare.py")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
