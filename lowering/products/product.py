@@ -99,7 +99,8 @@ def product_of(op: ir.Operation) -> Product | None:
     first, second, out = sides
     if first is None or second is None or out is None or kinds.count("reduction") != 1:
         return None
-    k, apart = kinds.index("reduction"), [loop for loop in out.loops if not {loop} <= {*first.loops} & {*second.loops}]
+    k, shared = kinds.index("reduction"), {*first.loops} & {*second.loops}
+    apart = [loop for loop in out.loops if loop not in shared]
     if not apart:
         return None
     n = apart[-1]
