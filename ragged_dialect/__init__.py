@@ -14,10 +14,11 @@ from typing import Any
 
 
 def _homes() -> dict[str, tuple[str, str]]:
-    """The module of every public name, and its name there."""
+    """The module of every public name, and its name there. Operations are at home where operations are known by name,
+    so that those whose programs the cache has are not loaded."""
     with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as stub:
-        found = re.findall(r"^from (\S+) import (\w+) as (\w+)$", stub.read(), re.MULTILINE)
-    return {name: (module, own) for module, own, name in found}
+        found = re.findall(r"^from (\S+) import (\w+) as (\w+)( +# an operation)?$", stub.read(), re.MULTILINE)
+    return {name: ("" if named else module, own) for module, own, name, named in found}
 
 
 _HOMES = _homes()
@@ -30,11 +31,12 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'ragged_dialect' has no attribute '{name}'")
     module, own = _HOMES[name]
-    found = (
-        importlib.import_module(f"{module}.{own}")
-        if module == __name__
-        else getattr(importlib.import_module(module), own)
-    )
+    if not module:
+        found = importlib.import_module(f"{__name__}.arrays.tracing.operation").named(own)
+    elif module == __name__:
+        found = importlib.import_module(f"{module}.{own}")
+    else:
+        found = getattr(importlib.import_module(module), own)
     globals()[name] = found
     return found
 

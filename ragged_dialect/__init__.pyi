@@ -17,40 +17,40 @@ from ragged_dialect.arrays.core.creation import empty_like as empty_like
 from ragged_dialect.arrays.core.creation import from_lengths as from_lengths
 from ragged_dialect.arrays.core.creation import from_offsets as from_offsets
 from ragged_dialect.arrays.custom_ops.op import torch_op as torch_op
-from ragged_dialect.arrays.index.counts import bincount as bincount
-from ragged_dialect.arrays.index.cuts import split_before as split_before
-from ragged_dialect.arrays.index.dims import reshape as reshape
-from ragged_dialect.arrays.index.dims import squeeze as squeeze
-from ragged_dialect.arrays.index.dims import transpose as transpose
-from ragged_dialect.arrays.index.dims import unsqueeze as unsqueeze
-from ragged_dialect.arrays.index.exchange import all_to_all as all_to_all
-from ragged_dialect.arrays.index.gather import boolean_mask as boolean_mask
-from ragged_dialect.arrays.index.gather import gather as gather
-from ragged_dialect.arrays.index.getitem import take as take
-from ragged_dialect.arrays.index.levels import compact as compact
+from ragged_dialect.arrays.index.counts import bincount as bincount  # an operation
+from ragged_dialect.arrays.index.cuts import split_before as split_before  # an operation
+from ragged_dialect.arrays.index.dims import reshape as reshape  # an operation
+from ragged_dialect.arrays.index.dims import squeeze as squeeze  # an operation
+from ragged_dialect.arrays.index.dims import transpose as transpose  # an operation
+from ragged_dialect.arrays.index.dims import unsqueeze as unsqueeze  # an operation
+from ragged_dialect.arrays.index.exchange import all_to_all as all_to_all  # an operation
+from ragged_dialect.arrays.index.gather import boolean_mask as boolean_mask  # an operation
+from ragged_dialect.arrays.index.gather import gather as gather  # an operation
+from ragged_dialect.arrays.index.getitem import take as take  # an operation
+from ragged_dialect.arrays.index.levels import compact as compact  # an operation
 from ragged_dialect.arrays.index.levels import like as like
-from ragged_dialect.arrays.index.levels import merge as merge
-from ragged_dialect.arrays.index.levels import partition as partition
-from ragged_dialect.arrays.index.levels import select as select
-from ragged_dialect.arrays.index.levels import split as split
-from ragged_dialect.arrays.index.repeat import repeat as repeat
-from ragged_dialect.arrays.index.routing import group_by as group_by
-from ragged_dialect.arrays.index.routing import segment_sum as segment_sum
-from ragged_dialect.arrays.index.routing import ungroup as ungroup
+from ragged_dialect.arrays.index.levels import merge as merge  # an operation
+from ragged_dialect.arrays.index.levels import partition as partition  # an operation
+from ragged_dialect.arrays.index.levels import select as select  # an operation
+from ragged_dialect.arrays.index.levels import split as split  # an operation
+from ragged_dialect.arrays.index.repeat import repeat as repeat  # an operation
+from ragged_dialect.arrays.index.routing import group_by as group_by  # an operation
+from ragged_dialect.arrays.index.routing import segment_sum as segment_sum  # an operation
+from ragged_dialect.arrays.index.routing import ungroup as ungroup  # an operation
 from ragged_dialect.arrays.index.row_ids import from_row_ids as from_row_ids
 from ragged_dialect.arrays.index.starts import from_starts_lengths as from_starts_lengths
 from ragged_dialect.arrays.index.starts import narrow as narrow
-from ragged_dialect.arrays.index.windows import windows as windows
-from ragged_dialect.arrays.ops.along import local_index as local_index
-from ragged_dialect.arrays.ops.along import take_along_axis as take_along_axis
+from ragged_dialect.arrays.index.windows import windows as windows  # an operation
+from ragged_dialect.arrays.ops.along import local_index as local_index  # an operation
+from ragged_dialect.arrays.ops.along import take_along_axis as take_along_axis  # an operation
 from ragged_dialect.arrays.ops.attention import attention as attention
 from ragged_dialect.arrays.ops.control import fori_loop as fori_loop
 from ragged_dialect.arrays.ops.control import while_loop as while_loop
-from ragged_dialect.arrays.ops.elementwise import astype as astype
-from ragged_dialect.arrays.ops.elementwise import clip as clip
-from ragged_dialect.arrays.ops.elementwise import erf as erf
-from ragged_dialect.arrays.ops.elementwise import rsqrt as rsqrt
-from ragged_dialect.arrays.ops.elementwise import where as where
+from ragged_dialect.arrays.ops.elementwise import astype as astype  # an operation
+from ragged_dialect.arrays.ops.elementwise import clip as clip  # an operation
+from ragged_dialect.arrays.ops.elementwise import erf as erf  # an operation
+from ragged_dialect.arrays.ops.elementwise import rsqrt as rsqrt  # an operation
+from ragged_dialect.arrays.ops.elementwise import where as where  # an operation
 from ragged_dialect.arrays.ops.filled import arange as arange
 from ragged_dialect.arrays.ops.filled import full as full
 from ragged_dialect.arrays.ops.filled import ones as ones
@@ -59,47 +59,47 @@ from ragged_dialect.arrays.ops.join import chunk as chunk
 from ragged_dialect.arrays.ops.join import concat as concat
 from ragged_dialect.arrays.ops.join import stack as stack
 from ragged_dialect.arrays.ops.matmul import einsum as einsum
-from ragged_dialect.arrays.ops.matmul import matmul as matmul
+from ragged_dialect.arrays.ops.matmul import matmul as matmul  # an operation
 from ragged_dialect.arrays.ops.matmul import ragged_dot as ragged_dot
-from ragged_dialect.arrays.ops.matmul import transposed_matmul as transposed_matmul
-from ragged_dialect.arrays.ops.normalise import layer_norm as layer_norm
-from ragged_dialect.arrays.ops.normalise import log_softmax as log_softmax
-from ragged_dialect.arrays.ops.normalise import logsumexp as logsumexp
-from ragged_dialect.arrays.ops.normalise import rms_norm as rms_norm
-from ragged_dialect.arrays.ops.normalise import softmax as softmax
-from ragged_dialect.arrays.ops.scan import cumsum as cumsum
-from ragged_dialect.arrays.ops.scan import linear_recurrence as linear_recurrence
-from ragged_dialect.arrays.ops.sorting.quantile import median as median
+from ragged_dialect.arrays.ops.matmul import transposed_matmul as transposed_matmul  # an operation
+from ragged_dialect.arrays.ops.normalise import layer_norm as layer_norm  # an operation
+from ragged_dialect.arrays.ops.normalise import log_softmax as log_softmax  # an operation
+from ragged_dialect.arrays.ops.normalise import logsumexp as logsumexp  # an operation
+from ragged_dialect.arrays.ops.normalise import rms_norm as rms_norm  # an operation
+from ragged_dialect.arrays.ops.normalise import softmax as softmax  # an operation
+from ragged_dialect.arrays.ops.scan import cumsum as cumsum  # an operation
+from ragged_dialect.arrays.ops.scan import linear_recurrence as linear_recurrence  # an operation
+from ragged_dialect.arrays.ops.sorting.quantile import median as median  # an operation
 from ragged_dialect.arrays.ops.sorting.quantile import quantile as quantile
-from ragged_dialect.arrays.ops.sorting.rankdata import rankdata as rankdata
-from ragged_dialect.arrays.ops.sorting.search import searchsorted as searchsorted
-from ragged_dialect.arrays.ops.sorting.sets import contains as contains
-from ragged_dialect.arrays.ops.sorting.sets import difference as difference
-from ragged_dialect.arrays.ops.sorting.sets import intersection as intersection
-from ragged_dialect.arrays.ops.sorting.sets import union as union
-from ragged_dialect.arrays.ops.sorting.sort import argsort as argsort
+from ragged_dialect.arrays.ops.sorting.rankdata import rankdata as rankdata  # an operation
+from ragged_dialect.arrays.ops.sorting.search import searchsorted as searchsorted  # an operation
+from ragged_dialect.arrays.ops.sorting.sets import contains as contains  # an operation
+from ragged_dialect.arrays.ops.sorting.sets import difference as difference  # an operation
+from ragged_dialect.arrays.ops.sorting.sets import intersection as intersection  # an operation
+from ragged_dialect.arrays.ops.sorting.sets import union as union  # an operation
+from ragged_dialect.arrays.ops.sorting.sort import argsort as argsort  # an operation
 from ragged_dialect.arrays.ops.sorting.sort import lexsort as lexsort
-from ragged_dialect.arrays.ops.sorting.sort import sort as sort
-from ragged_dialect.arrays.ops.sorting.topk import top_k as top_k
-from ragged_dialect.arrays.ops.sorting.unique import unique as unique
+from ragged_dialect.arrays.ops.sorting.sort import sort as sort  # an operation
+from ragged_dialect.arrays.ops.sorting.topk import top_k as top_k  # an operation
+from ragged_dialect.arrays.ops.sorting.unique import unique as unique  # an operation
 from ragged_dialect.arrays.ops.steps import scan as scan
-from ragged_dialect.arrays.ops.ufuncs import absolute as absolute
-from ragged_dialect.arrays.ops.ufuncs import ceil as ceil
-from ragged_dialect.arrays.ops.ufuncs import cos as cos
-from ragged_dialect.arrays.ops.ufuncs import exp as exp
-from ragged_dialect.arrays.ops.ufuncs import expm1 as expm1
-from ragged_dialect.arrays.ops.ufuncs import floor as floor
-from ragged_dialect.arrays.ops.ufuncs import isfinite as isfinite
-from ragged_dialect.arrays.ops.ufuncs import isnan as isnan
-from ragged_dialect.arrays.ops.ufuncs import log as log
-from ragged_dialect.arrays.ops.ufuncs import log1p as log1p
-from ragged_dialect.arrays.ops.ufuncs import maximum as maximum
-from ragged_dialect.arrays.ops.ufuncs import minimum as minimum
-from ragged_dialect.arrays.ops.ufuncs import sign as sign
-from ragged_dialect.arrays.ops.ufuncs import sin as sin
-from ragged_dialect.arrays.ops.ufuncs import sqrt as sqrt
-from ragged_dialect.arrays.ops.ufuncs import square as square
-from ragged_dialect.arrays.ops.ufuncs import tanh as tanh
+from ragged_dialect.arrays.ops.ufuncs import absolute as absolute  # an operation
+from ragged_dialect.arrays.ops.ufuncs import ceil as ceil  # an operation
+from ragged_dialect.arrays.ops.ufuncs import cos as cos  # an operation
+from ragged_dialect.arrays.ops.ufuncs import exp as exp  # an operation
+from ragged_dialect.arrays.ops.ufuncs import expm1 as expm1  # an operation
+from ragged_dialect.arrays.ops.ufuncs import floor as floor  # an operation
+from ragged_dialect.arrays.ops.ufuncs import isfinite as isfinite  # an operation
+from ragged_dialect.arrays.ops.ufuncs import isnan as isnan  # an operation
+from ragged_dialect.arrays.ops.ufuncs import log as log  # an operation
+from ragged_dialect.arrays.ops.ufuncs import log1p as log1p  # an operation
+from ragged_dialect.arrays.ops.ufuncs import maximum as maximum  # an operation
+from ragged_dialect.arrays.ops.ufuncs import minimum as minimum  # an operation
+from ragged_dialect.arrays.ops.ufuncs import sign as sign  # an operation
+from ragged_dialect.arrays.ops.ufuncs import sin as sin  # an operation
+from ragged_dialect.arrays.ops.ufuncs import sqrt as sqrt  # an operation
+from ragged_dialect.arrays.ops.ufuncs import square as square  # an operation
+from ragged_dialect.arrays.ops.ufuncs import tanh as tanh  # an operation
 from ragged_dialect.arrays.tracing.gradients import grad as grad
 from ragged_dialect.arrays.tracing.gradients import jvp as jvp
 from ragged_dialect.arrays.tracing.gradients import value_and_grad as value_and_grad

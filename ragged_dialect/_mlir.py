@@ -10,7 +10,6 @@ their objects are not interchangeable.
 import functools
 import importlib
 import importlib.util
-import os
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -20,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ragged_dialect import handles, locks
 from ragged_dialect.errors import MissingPackageError, PassError, told_at
 from ragged_dialect.foreign_llvm import own_llvm
+from ragged_dialect.mlir_packages import candidates
 
 _REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "dialects.linalg", "execution_engine")
-_CANDIDATES = ("mlir", "torch_mlir")
 
 
 class _LaterNumpy(types.ModuleType):
@@ -60,10 +59,8 @@ def _missing(package: str) -> str | None:
 
 
 def _select() -> str:
-    forced = os.environ.get("RAGGED_MLIR_PACKAGE")
-    loaded = tuple(name for name in _CANDIDATES if name in sys.modules)
     reasons: list[str] = []
-    for name in (forced,) if forced else (*loaded, *_CANDIDATES):
+    for name in candidates():
         reason = _missing(name)
         if reason is None:
             return name

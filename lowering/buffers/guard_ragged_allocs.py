@@ -8,7 +8,7 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.runtime.memory_runtime import FAIL, TOO_LARGE
-from ragged_dialect.lowering.runtime.program_runtime import call, declare
+from ragged_dialect.lowering.runtime.runtime_calls import call, declare
 from ragged_dialect.passes.base import RaggedPass
 
 _SLACK = 4096

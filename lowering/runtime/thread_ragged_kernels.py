@@ -13,8 +13,9 @@ from ragged_dialect.iteration import KERNEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.loops.annotations import BRANCHES, settle
 from ragged_dialect.lowering.runtime.llvm_text import constants, fields
-from ragged_dialect.lowering.runtime.program_runtime import SHARE_DECLARATION, declare
-from ragged_dialect.lowering.runtime.program_runtime import call as call_runtime
+from ragged_dialect.lowering.runtime.program_runtime import SHARE_DECLARATION
+from ragged_dialect.lowering.runtime.runtime_calls import call as call_runtime
+from ragged_dialect.lowering.runtime.runtime_calls import declare
 from ragged_dialect.lowering.runtime.thread_pool import SHARE
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 

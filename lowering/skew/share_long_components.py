@@ -16,7 +16,7 @@ from ragged_dialect.lowering.loops.component_tiles import ComponentTiles
 from ragged_dialect.lowering.nests.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.records import REFUSES
 from ragged_dialect.lowering.rows.op import FLAT
-from ragged_dialect.lowering.runtime.program_runtime import call, declare
+from ragged_dialect.lowering.runtime.runtime_calls import call, declare
 from ragged_dialect.lowering.skew.exponentials import Exponentials
 from ragged_dialect.lowering.skew.parts import Parts
 from ragged_dialect.lowering.skew.places import Places

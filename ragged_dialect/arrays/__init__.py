@@ -1,4 +1,5 @@
 """Ragged arrays: data (`core`), functions on them as programs (`tracing`), operations (`index`, `ops`), NumPy's
-protocols and conversions. Methods are put on arrays last, when all that they call is there."""
+protocols and conversions. Arrays, their methods and programs of the cache need nothing that makes programs, which
+`operations` loads."""
 
 from ragged_dialect.arrays import methods as methods

@@ -1,53 +1,31 @@
-"""Operators and methods of arrays and traced values: put on their classes here, when all that they are made of is
-there. What a method does is an operation; nothing below knows of methods."""
+"""Operators and methods of arrays and traced values. What a method does is an operation, known here by its name;
+nothing below knows of methods."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
 import ragged_dialect
-from ragged_dialect.arrays.convert.arrow_array import to_arrow
-from ragged_dialect.arrays.convert.awkward_array import to_awkward
 from ragged_dialect.arrays.convert.lists import nested_lists, text
-from ragged_dialect.arrays.convert.padded import to_padded
-from ragged_dialect.arrays.convert.pickled import reduced
-from ragged_dialect.arrays.convert.picture import picture
-from ragged_dialect.arrays.convert.torch_nested import to_torch_nested
-from ragged_dialect.arrays.convert.transfer import moved
-from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.arguments import flag, integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
-from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike
-from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.arrays.index import parts
-from ragged_dialect.arrays.index.dims import changed_dims, first_dims, of_extent, reshape, squeeze, unchanged, unsqueeze
-from ragged_dialect.arrays.index.getitem import getitem, take
-from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
-from ragged_dialect.arrays.numpy.bodies import astype, cumprod, cumsum
-from ragged_dialect.arrays.numpy.bodies import mean as masked_mean
-from ragged_dialect.arrays.numpy.functions import apply_function, does_work
-from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS as NAMES
-from ragged_dialect.arrays.numpy.ufuncs import apply_ufunc, reduce
-from ragged_dialect.arrays.ops.argmax import argmax, argmin
-from ragged_dialect.arrays.ops.elementwise import UFUNCS, clip, rounded
-from ragged_dialect.arrays.ops.matmul import matmul
-from ragged_dialect.arrays.ops.normalise import log_softmax, logsumexp, softmax
-from ragged_dialect.arrays.ops.statistics import REDUCTIONS, mean, std, var
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
+from ragged_dialect.arrays.core.value import Value, is_traced, put_all, put_on
+from ragged_dialect.arrays.index.items import getitem
+from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS, apply_ufunc, reduce
+from ragged_dialect.arrays.tracing.operation import named
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.layout import Layout
 from ragged_dialect.narrowing import is_list, is_tuple
 
 if TYPE_CHECKING:
     from numpy.lib.mixins import NDArrayOperatorsMixin
-
-    _Traced = Tensor
 else:
-    NDArrayOperatorsMixin = _Traced = object
+    NDArrayOperatorsMixin = object
 
 Axis = int | tuple[int, ...] | None
 
@@ -56,7 +34,11 @@ _FOR_TORCH = {"__getitem__": "rg.take", "cat": "rg.concat", "linear": "x @ w.T"}
 
 
 _transpose: Body = np.transpose
-Method: TypeAlias = Callable[[ArrayLike], object] | Callable[[ArrayLike, ArrayLike], object]
+_argmax, _argmin, _astype, _clip, _rounded = map(named, ("argmax", "argmin", "astype", "clip", "rounded"))
+_cumprod, _cumsum, _log_softmax, _logsumexp = map(named, ("cumprod", "cumsum", "log_softmax", "logsumexp"))
+_mean, _merge, _partition, _power, _select = map(named, ("mean", "merge", "partition", "power", "select"))
+_softmax, _split, _squeeze, _std = map(named, ("softmax", "split", "squeeze", "std"))
+_take, _unsqueeze, _var = map(named, ("take", "unsqueeze", "var"))
 
 
 def _reduced(
@@ -69,8 +51,13 @@ def _reduced(
     where: ArrayLike = True,
 ) -> ArrayLike:
     if dtype is None and initial is None and where is True:
-        return REDUCTIONS[NAMES[ufunc]](x, axis=axis, keepdims=keepdims)
+        return named(REDUCTIONS[ufunc])(x, axis=axis, keepdims=keepdims)
     return reduce(ufunc, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+
+
+def _running(function: Body, x: ArrayLike, axis: int | None, dtype: DTypeLike | None) -> ArrayLike:
+    made = function(x if dtype is None else x.astype(dtype), axis=axis)
+    return made if dtype is None else made.astype(dtype)
 
 
 class Methods(NDArrayOperatorsMixin):
@@ -96,6 +83,8 @@ class Methods(NDArrayOperatorsMixin):
         kwargs: Mapping[str, ArrayLike],
     ) -> ArrayLike:
         """NumPy's functions of the same name as an operation."""
+        from ragged_dialect.arrays.numpy.functions import apply_function  # start-up time
+
         return apply_function(function, args, kwargs)
 
     @classmethod
@@ -117,6 +106,8 @@ class Methods(NDArrayOperatorsMixin):
         """The error for an attribute that neither has, with what does its work."""
         hint = _NO_ATTRIBUTES.get(name, "")
         if not hint and not name.startswith("_"):
+            from ragged_dialect.arrays.numpy.functions import does_work  # start-up time
+
             is_own = callable(getattr(ragged_dialect, name, None))
             hint = f"rg.{name} is a function" if is_own else does_work(name)
         return AttributeError(f"{kind} have no attribute '{name}'" + (f" ({hint})" if hint else ""))
@@ -134,19 +125,20 @@ class Methods(NDArrayOperatorsMixin):
         if modulo is not None:
             got = type(modulo).__name__
             raise ArgumentError(f"pow: expected two arguments, got a modulus of {got} (use % after **)")
-        return UFUNCS["power"](self, other)
+        return _power(self, other)
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> ArrayLike:
         """The elements in another dtype; `copy`, as NumPy has it, makes no difference."""
-        return astype(self, dtype, copy)
+        flag("astype", "copy", copy)
+        return _astype(self, dtype=dtype_of(dtype))
 
     def clip(self, min: ArrayLike = None, max: ArrayLike = None) -> ArrayLike:
         """The elements moved into [min, max]."""
-        return clip(self, min, max)
+        return _clip(self, min, max)
 
     def round(self, decimals: int = 0) -> ArrayLike:
         """The nearest multiples of 10**-decimals, halves to the even one; integers stay integers."""
-        return rounded(self, decimals=integer("round", "decimals", decimals))
+        return _rounded(self, decimals=integer("round", "decimals", decimals))
 
     def __round__(self, ndigits: int | None = None) -> ArrayLike:
         return self.round(0 if ndigits is None else ndigits)
@@ -193,16 +185,18 @@ class Methods(NDArrayOperatorsMixin):
     ) -> ArrayLike:
         """Mean over dims. An empty component gives nan."""
         if dtype is None and where is True:
-            return mean(self, axis=axis, keepdims=keepdims)
-        return masked_mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+            return _mean(self, axis=axis, keepdims=keepdims)
+        from ragged_dialect.arrays.numpy import bodies  # start-up time
+
+        return bodies.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
     def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False, correction: int | None = None) -> ArrayLike:
         """Variance over dims, divided by the count less `ddof`, which the array API standard calls `correction`."""
-        return var(self, axis=axis, ddof=ddof, keepdims=keepdims, correction=correction)
+        return _var(self, axis=axis, ddof=ddof, keepdims=keepdims, correction=correction)
 
     def std(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False, correction: int | None = None) -> ArrayLike:
         """Root of the variance."""
-        return std(self, axis=axis, ddof=ddof, keepdims=keepdims, correction=correction)
+        return _std(self, axis=axis, ddof=ddof, keepdims=keepdims, correction=correction)
 
     def any(self, axis: Axis = None, keepdims: bool = False, *, where: ArrayLike = True) -> ArrayLike:
         """Whether an element is not 0."""
@@ -215,51 +209,51 @@ class Methods(NDArrayOperatorsMixin):
     def argmax(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Index of the first largest element along a dim; of several adjacent dims in the list of their
         elements. -1 for an empty component."""
-        return argmax(self, axis=axis, keepdims=keepdims)
+        return _argmax(self, axis=axis, keepdims=keepdims)
 
     def argmin(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Index of the first smallest element, as `argmax`."""
-        return argmin(self, axis=axis, keepdims=keepdims)
+        return _argmin(self, axis=axis, keepdims=keepdims)
 
     def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None) -> ArrayLike:
         """Sums of the elements up to each one along a dim, which a vector has one of."""
-        return cumsum(self, axis, dtype)
+        return _running(_cumsum, self, axis, dtype)
 
     def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None) -> ArrayLike:
         """Products of the elements up to each one along a dim."""
-        return cumprod(self, axis, dtype)
+        return _running(_cumprod, self, axis, dtype)
 
     def softmax(self, axis: Axis = 1) -> ArrayLike:
         """exp over the sum of exp along dims, an empty component stays empty."""
-        return softmax(self, axis=axis)
+        return _softmax(self, axis=axis)
 
     def log_softmax(self, axis: Axis = 1) -> ArrayLike:
         """The logarithm of the softmax, without overflow on the way."""
-        return log_softmax(self, axis=axis)
+        return _log_softmax(self, axis=axis)
 
     def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """The logarithm of the sum of exp over dims. An empty component gives -inf."""
-        return logsumexp(self, axis=axis, keepdims=keepdims)
+        return _logsumexp(self, axis=axis, keepdims=keepdims)
 
     def merge(self, axis: int) -> ArrayLike:
         """`axis` with the dim after it; a view where the result is ragged."""
-        return merge(self, axis=axis)
+        return _merge(self, axis=axis)
 
     def partition(self, vector: ArrayLike, axis: int = 0, lengths: bool = False) -> ArrayLike:
         """`axis` grouped into components by offsets or lengths; a view."""
-        return partition(self, vector, axis=axis, lengths=lengths)
+        return _partition(self, vector, axis=axis, lengths=lengths)
 
     def split(self, axis: int, factor: int) -> ArrayLike:
         """`axis` in an outer dim and tiles of `factor`; a view."""
-        return split(self, axis=axis, factor=factor)
+        return _split(self, axis=axis, factor=factor)
 
     def select(self, index: ArrayLike, axis: int) -> ArrayLike:
         """One index of a dim."""
-        return select(self, index, axis=axis)
+        return _select(self, index, axis=axis)
 
     def take(self, indices: ArrayLike, axis: int = 0) -> ArrayLike:
         """Indices of a dense dim by a vector of integers."""
-        return take(self, indices, axis=axis)
+        return _take(self, indices, axis=axis)
 
     def transpose(self, *axes: int | Sequence[int]) -> ArrayLike:
         """Dims in another order, one by one or together, by default the reverse one; a copy."""
@@ -270,6 +264,8 @@ class Methods(NDArrayOperatorsMixin):
         """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples. Or the
         shape of all dims alone, with None for ragged ones: `x.reshape((8, None, 4, 16))`. A dense tracer takes extents
         as well, as NumPy's arrays do."""
+        from ragged_dialect.arrays.index.dims import changed_dims, first_dims, of_extent, unchanged  # start-up time
+
         given: ArrayLike = self
         asked: Sequence[object] = ()
         if self.layout.is_dense and not isinstance(shape, tuple):
@@ -289,19 +285,19 @@ class Methods(NDArrayOperatorsMixin):
                 "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "
                 "(x.reshape((2,), (-1, 8)) makes dim 2 two dims)"
             )
-        made: ArrayLike = reshape(self, dims=dims, shape=shape)
+        made: ArrayLike = named("reshape")(self, dims=dims, shape=shape)
         for axis, extent in enumerate(asked):
-            if isinstance(extent, Tensor):
+            if is_traced(extent):
                 made = of_extent(made, extent, axis=axis)
         return made
 
     def squeeze(self, axis: Axis = None) -> ArrayLike:
         """Without dense dims of extent 1; a view."""
-        return squeeze(self, axis=axis)
+        return _squeeze(self, axis=axis)
 
     def unsqueeze(self, axis: int) -> ArrayLike:
         """A dim of extent 1 more; a view."""
-        return unsqueeze(self, axis=axis)
+        return _unsqueeze(self, axis=axis)
 
     @property
     def offsets(self) -> ArrayLike:
@@ -343,34 +339,9 @@ class Methods(NDArrayOperatorsMixin):
         self, pad: ArrayLike = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False
     ) -> ArrayLike:
         """A dense array with `pad` behind the end of every component."""
+        from ragged_dialect.arrays.convert.padded import to_padded  # start-up time
+
         return to_padded(self, pad, max_lengths, truncate)
-
-
-class TensorMethods(_Traced):
-    """What traced values have where arrays have the results of calls."""
-
-    @property
-    def values(self) -> Tensor:
-        """The elements, one row after the other; of windows a copy."""
-        return parts.values(self)
-
-    def _vector(self, part: str, dim: int | None) -> Tensor:
-        return parts.vector(self, part, dim)
-
-    @property
-    def total(self) -> Tensor:
-        """Elements of the first ragged dim: the sum of its lengths, int64."""
-        return parts.number(self, "total")
-
-    @property
-    def size(self) -> Tensor | int:
-        """How many elements there are, int64."""
-        return parts.size(self)
-
-    @property
-    def max_length(self) -> Tensor:
-        """Longest length of the first ragged dim, int64, 0 without components."""
-        return parts.number(self, "max_length")
 
 
 _NO_ATTRIBUTES = {
@@ -426,29 +397,43 @@ class ArrayMethods:
         return text(self)
 
     def _repr_html_(self: Any) -> str:
+        from ragged_dialect.arrays.convert.picture import picture  # start-up time
+
         return picture(self)
 
     def to(self: Any, device: object) -> RaggedArray:
         """The array on `cpu`, `cuda` or `cuda:0`; itself where it is there. DeviceError without CuPy."""
+        from ragged_dialect.arrays.convert.transfer import moved  # start-up time
+
         return moved(self, device)
 
     def to_awkward(self: Any) -> ArrayLike:
         """The array as an `awkward.Array` that shares its memory; see `convert.awkward_array`."""
+        from ragged_dialect.arrays.convert.awkward_array import to_awkward  # start-up time
+
         return to_awkward(self)
 
     def to_arrow(self: Any, *, large: bool = True) -> ArrayLike:
         """The array as a `pyarrow.Array` that shares its memory; see `convert.arrow_array`."""
+        from ragged_dialect.arrays.convert.arrow_array import to_arrow  # start-up time
+
         return to_arrow(self, large=large)
 
     def to_torch_nested(self: Any) -> ArrayLike:
         """The array as a nested tensor of layout `torch.jagged` that shares its memory; see
         `convert.torch_nested`."""
+        from ragged_dialect.arrays.convert.torch_nested import to_torch_nested  # start-up time
+
         return to_torch_nested(self)
 
     def _copied(self: Any) -> RaggedArray:
+        from ragged_dialect.arrays.index.levels import copied  # start-up time
+
         return copied(self)
 
     def __reduce_ex__(self: Any, protocol: SupportsIndex) -> tuple[Any, ...]:
+        from ragged_dialect.arrays.convert.pickled import reduced  # start-up time
+
         return reduced(self, int(protocol))
 
 
@@ -463,35 +448,28 @@ _COMPARISONS = {
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 
 
-def _put(cls: type, name: str, method: Method) -> None:
-    method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
-    setattr(cls, name, method)
-
-
 def _put_operator(name: str, operation: Callable[..., object], reflected: bool) -> None:
-    _put(Value, f"__{name}__", lambda self, other: operation(self, other))
+    def method(self: ArrayLike, other: ArrayLike) -> object:
+        return operation(self, other)
+
+    def reverse(self: ArrayLike, other: ArrayLike) -> object:
+        return operation(other, self)
+
+    put_on(Value, f"__{name}__", method)
     if reflected:
-        _put(Value, f"__r{name}__", lambda self, other: operation(other, self))
+        put_on(Value, f"__r{name}__", reverse)
 
 
 def _put_sign(name: str, operation: Callable[..., object]) -> None:
-    _put(Value, f"__{name}__", lambda self: operation(self))
+    def method(self: ArrayLike) -> object:
+        return operation(self)
+
+    put_on(Value, f"__{name}__", method)
 
 
-def _put_all(cls: type, methods: type) -> None:
-    """The methods of one class on another."""
-    for name, member in vars(methods).items():
-        if inspect.isfunction(member):
-            _put(cls, name, member)
-        elif isinstance(member, (property, classmethod)):
-            setattr(cls, name, member)
-
-
-for _name, _ufunc in {**_BINARY, **_COMPARISONS}.items():
-    _put_operator(_name, UFUNCS[_ufunc], _name in _BINARY)
-_put_operator("matmul", matmul, True)
+for _name, _ufunc in {**_BINARY, **_COMPARISONS, "matmul": "matmul"}.items():
+    _put_operator(_name, named(_ufunc), _name not in _COMPARISONS)
 for _name, _ufunc in _UNARY.items():
-    _put_sign(_name, UFUNCS[_ufunc])
-_put_all(Value, Methods)
-_put_all(Tensor, TensorMethods)
-_put_all(RaggedArray, ArrayMethods)
+    _put_sign(_name, named(_ufunc))
+put_all(Value, Methods)
+put_all(RaggedArray, ArrayMethods)

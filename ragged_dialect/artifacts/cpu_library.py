@@ -30,7 +30,8 @@ from ragged_dialect.execution import Lowered, lower_for_cpu
 from ragged_dialect.ir.clone import bytecode
 from ragged_dialect.lowering.math.library import required_libraries
 from ragged_dialect.lowering.runtime.memory_runtime import CALL
-from ragged_dialect.lowering.runtime.program_runtime import EXCHANGES, add_runtime
+from ragged_dialect.lowering.runtime.program_runtime import EXCHANGES
+from ragged_dialect.lowering.runtime.runtime_calls import add_runtime
 from ragged_dialect.ops.exchange import AllToAllOp
 from ragged_dialect.runtime.whole_files import replace_all
 

@@ -17,7 +17,7 @@ S = TypeVar("S", bound=Stored)
 def stored(kind: type[S], parts: Sequence[object], make: Callable[[], S]) -> S:
     """What `make` makes of `parts`, or made in another process: all that it depends on beside versions, of plug-ins
     too, and, where it has code of a machine, that machine. Threads that ask for the same get one."""
-    key = cache.key([kind.__name__, *parts, *versions(), *plugins.versions(), *(machine() if kind.native else ())])
+    key = _key(kind, parts)
 
     def find() -> S:
         found = _read(kind, cache.load(key))
@@ -29,6 +29,15 @@ def stored(kind: type[S], parts: Sequence[object], make: Callable[[], S]) -> S:
         return found
 
     return once(key, find)
+
+
+def kept(kind: type[S], parts: Sequence[object]) -> S | None:
+    """What was made of `parts`, in this process or another, if the cache has it."""
+    return _read(kind, cache.load(_key(kind, parts)))
+
+
+def _key(kind: type[S], parts: Sequence[object]) -> str:
+    return cache.key([kind.__name__, *parts, *versions(), *plugins.versions(), *(machine() if kind.native else ())])
 
 
 def _read(kind: type[S], content: bytes | None) -> S | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 
 from ragged_dialect.host_cpu import code_features, host_flags, taken_away
+from ragged_dialect.mlir_packages import mlir_libraries
 from ragged_dialect.plugins import digest
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -15,20 +15,20 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 @lru_cache(maxsize=1)
 def versions() -> tuple[str, ...]:
-    """This package, the state of its sources (in a checkout they change between releases), MLIR,
-    llvmlite and the LLVM in it."""
+    """The state of this package's sources, which in a checkout change between releases, and of MLIR's libraries, which
+    need not be loaded; llvmlite and the LLVM in it."""
     import llvmlite  # start-up time
     from llvmlite import binding
 
-    from ragged_dialect._mlir import mlir_version  # start-up time
-
     llvm = ".".join(str(part) for part in binding.llvm_version_info)
-    own = f"ragged-dialect {own_version()}"
-    return (own, digest(_ROOT), mlir_version(), f"llvmlite {llvmlite.__version__}", f"LLVM {llvm}")
+    mlir = [f"{name} {digest(place)}" for name, place in mlir_libraries()]
+    return (f"ragged-dialect {digest(_ROOT)}", *mlir, f"llvmlite {llvmlite.__version__}", f"LLVM {llvm}")
 
 
 def own_version() -> str:
     """That of this package, or what says that it is none that is installed."""
+    from importlib import metadata  # start-up time
+
     try:
         return metadata.version("ragged-dialect")
     except metadata.PackageNotFoundError:

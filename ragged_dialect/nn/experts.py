@@ -18,9 +18,9 @@ from ragged_dialect.arrays.ops.matmul import grouped_product
 from ragged_dialect.arrays.ops.normalise import logsumexp, softmax
 from ragged_dialect.arrays.ops.sorting.topk import top_k
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels, has_extent, known_extent
-from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.guards import Guard, extent_at
-from ragged_dialect.arrays.tracing.leaves import Leaves
+from ragged_dialect.arrays.tracing.leaves import Leaves, Origin
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous

@@ -4,6 +4,7 @@ The runtime stands alone: nothing it imports, at whatever distance, imports MLIR
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -14,6 +15,8 @@ import pytest
 
 import ragged_dialect as rg
 from conftest import ROOT
+from ragged_dialect.arrays.tracing.loading import load
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, Operation
 
 PLAIN = {"errors", "lazy", "layout", "shape", "merging", "sources", "checks", "segments", "locks", "device_model",
          "extensions", "narrowing", "plugins"}  # fmt: skip
@@ -229,3 +232,19 @@ def test_public_names_are_where_the_stub_says() -> None:
     assert len(rg.__all__) == sum(line.startswith("from ") for line in lines)
     for name in rg.__all__:
         assert getattr(rg, name).__name__.removeprefix("ragged_dialect.").removeprefix("arrays.") == name
+
+
+def test_the_stub_says_which_names_are_operations() -> None:
+    """They are known by their names alone until one is compiled."""
+    lines = (ROOT / "ragged_dialect" / "__init__.pyi").read_text().splitlines()
+    marked = {line.split()[5] for line in lines if line.endswith("# an operation")}
+    assert marked == {name for name in rg.__all__ if isinstance(getattr(rg, name), Operation)}
+    assert all(getattr(rg, name) is OPERATIONS[name] for name in marked)
+
+
+def test_all_operations_are_loaded_together() -> None:
+    load()
+    before = set(OPERATIONS)
+    for module in ARRAYS:
+        importlib.import_module(module)
+    assert set(OPERATIONS) == before

@@ -17,6 +17,7 @@ from support.twice import GOOD, TWICE
 
 from conftest import ROOT
 from ragged_dialect import compile
+from ragged_dialect._mlir import PACKAGE
 from ragged_dialect.checks import Check
 from ragged_dialect.compiler import device, stored
 from ragged_dialect.compiler.frontend import Program, load_program
@@ -24,6 +25,7 @@ from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.compiler.versions import versions
 from ragged_dialect.errors import CompileError
 from ragged_dialect.layout import Layout
+from ragged_dialect.mlir_packages import mlir_libraries
 from ragged_dialect.runtime import cache
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.signature import Group, Part, Signature
@@ -91,11 +93,16 @@ def test_the_arch_counts(place: Path, lowered: list[str]) -> None:
 
 
 def test_versions() -> None:
-    own, sources, mlir, llvmlite, llvm = versions()
-    assert own.startswith("ragged-dialect ")
-    assert len(sources) == 64
-    assert mlir
-    assert (llvmlite.split()[0], llvm.split()[0]) == ("llvmlite", "LLVM")
+    own, *mlir, llvmlite, llvm = versions()
+    assert [name.split()[0] for name in (own, llvmlite, llvm)] == ["ragged-dialect", "llvmlite", "LLVM"]
+    assert PACKAGE in [name.split()[0] for name in mlir]
+    assert {len(digest) for digest in (own.split()[1], *(name.split()[1] for name in mlir))} == {64}
+
+
+def test_a_package_that_is_none_has_no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("", ".x", "no.such", "nosuch"):
+        monkeypatch.setenv("RAGGED_MLIR_PACKAGE", name)
+        assert bool(list(mlir_libraries())) == (not name)
 
 
 def test_off(place: Path, lowered: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from support.twice import BAD, GOOD, MESSAGE, TWICE, X
 import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect import CompileError, RuntimeCheckError, compile
-from ragged_dialect.arrays.tracing import function
+from ragged_dialect.arrays.tracing import building
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.plan import stored_key
 from ragged_dialect.checks import Check
@@ -235,7 +235,7 @@ def test_operations_are_not_traced_again(place: Path, x: Any, monkeypatch: pytes
     forgotten(monkeypatch)
     first = {name: told(call(x)) for name, call in OPERATIONS_ON.items()}
     forgotten(monkeypatch)
-    monkeypatch.setattr(function, "trace_function", None)
+    monkeypatch.setattr(building, "trace_function", None)
     assert {name: told(call(x)) for name, call in OPERATIONS_ON.items()} == first
     if x is ROWS:
         with pytest.raises(RuntimeCheckError, match="add: level 1, component 0: expected length"):
@@ -292,3 +292,60 @@ def test_another_process_compiles_nothing(place: Path) -> None:
     texts = ("llvm_text", "memory_pool", "memory_runtime", "program_runtime", "thread_pool")
     runtime = ["runtime", *(f"runtime.{text}" for text in texts), "skew", "skew.runtime"]
     assert found[1].stderr == f"{runtime}\n"
+
+
+EAGER = """
+import sys
+import numpy as np
+import ragged_dialect as rg
+
+x = rg.from_offsets(np.arange(12, dtype=np.float32).reshape(6, 2), [0, 1, 1, 6])
+y = rg.from_offsets(np.arange(6), x.offsets)
+made = [
+    rg.softmax(x, axis=1), x * 2 + x, -x, x == 1, 2 - x, np.exp(x), np.maximum(x, 1), np.add.reduce(x, axis=1),
+    x.sum(1), x.mean(1, keepdims=True), x.max(axis=(1, 2)), x.std(2), x.argmax(1), x.any(), x.cumsum(1),
+    x.astype("f8"), x.clip(1, 5), x.round(), x.softmax(), x.merge(0),
+    x[1:], x[0], x[:, :1], x[..., 1], y[y > 3], x[[True, False, True]], rg.sort(x, axis=1), rg.take(x, [2, 0]),
+    rg.where(x > 2, x, 0), x.lengths, x.row_ids, x.tolist(), repr(x), list(x),
+]
+print(*map(repr, made), sep="\\n")
+print("ragged_dialect._mlir" in sys.modules, file=sys.stderr)
+"""
+
+
+def test_operations_of_the_cache_load_no_bindings(place: Path) -> None:
+    """Nothing that makes programs: the bindings take as long to load as NumPy."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", EAGER]
+    first, second = (
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)
+    )
+    assert first.stdout == second.stdout
+    assert (first.stderr, second.stderr) == ("True\n", "False\n")
+
+
+UNKNOWN = """
+import numpy as np
+import ragged_dialect as rg
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, UnknownOperation, named
+
+later = named("softmax")
+assert later is rg.softmax and "softmax" not in dict(OPERATIONS)
+assert rg.sort.__doc__.startswith("The elements") and rg.sort.__qualname__ == "sort", rg.sort.__doc__
+assert later is rg.softmax is OPERATIONS["softmax"]
+try:
+    named("no_such")(rg.ragged([[1.0]]))
+except UnknownOperation as error:
+    print(error)
+try:
+    OPERATIONS["no_such"]
+except KeyError as error:
+    print(error)
+"""
+
+
+def test_operations_are_known_by_name_before_they_are_loaded(place: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", UNKNOWN]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout == "expected the name of an operation, got 'no_such'\n'no_such'\n"

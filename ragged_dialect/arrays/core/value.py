@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from types import FunctionType
+from typing import TYPE_CHECKING, TypeGuard
 
 from ragged_dialect.layout import RAGGED, Layout
 
 if TYPE_CHECKING:
     from ragged_dialect.arrays.methods import Methods
+    from ragged_dialect.arrays.tracing.tensor import Tensor
 else:
     Methods = object
 
 
 class Value(Methods):
     """A value with a layout: a `RaggedArray` or a `Tensor`. `ragged_dialect.arrays.methods` puts operators and
-    methods on it when all operations are there; type checkers read them off `Methods`."""
+    methods on it; type checkers read them off `Methods`."""
 
     __slots__ = ()
     is_traced = False
@@ -36,3 +38,23 @@ class Value(Methods):
     def ragged_dims(self) -> tuple[int, ...]:
         """The dims whose extent varies."""
         return tuple(dim for dim, letter in enumerate(self.layout.letters) if letter in RAGGED)
+
+
+def is_traced(value: object) -> TypeGuard[Tensor]:
+    """Whether a value is that of a function which is being traced."""
+    return isinstance(value, Value) and value.is_traced
+
+
+def put_on(cls: type, name: str, method: Callable[..., object]) -> None:
+    """Put a method on a class."""
+    method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
+    setattr(cls, name, method)
+
+
+def put_all(cls: type, methods: type) -> None:
+    """Put the methods of one class on another."""
+    for name, member in vars(methods).items():
+        if isinstance(member, FunctionType):
+            put_on(cls, name, member)
+        elif isinstance(member, (property, classmethod)):
+            setattr(cls, name, member)

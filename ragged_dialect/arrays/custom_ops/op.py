@@ -23,12 +23,11 @@ from ragged_dialect.arrays.custom_ops.parameters import (
 )
 from ragged_dialect.arrays.custom_ops.results import Result, Returned
 from ragged_dialect.arrays.tracing.autograd import Context, tensor_of
-from ragged_dialect.arrays.tracing.axes import Origin
-from ragged_dialect.arrays.tracing.function import as_tensor, trace_function
+from ragged_dialect.arrays.tracing.building import as_tensor, trace_function
 from ragged_dialect.arrays.tracing.guards import structure_at
 from ragged_dialect.arrays.tracing.jit import JitFunction
 from ragged_dialect.arrays.tracing.keeping import replayed
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Origin, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, running

@@ -13,7 +13,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Tree, flatten
 from ragged_dialect.arrays.custom_ops.parameters import check_layout
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, layout_of, shape_of
-from ragged_dialect.arrays.tracing.function import as_tensor
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.guards import structure_at
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace

@@ -9,10 +9,10 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.index.levels import merge
-from ragged_dialect.arrays.tracing.axes import Origin, PlainAxis
+from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64
 from ragged_dialect.arrays.tracing.guards import structure_at
-from ragged_dialect.arrays.tracing.leaves import Leaves
+from ragged_dialect.arrays.tracing.leaves import Leaves, Origin
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, converted, dtype_of, take
-from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.arrays.index.dims import AxisArgument
-from ragged_dialect.arrays.tracing.operation import OPERATIONS, Operation, operation
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.core.value import Value, is_traced
+from ragged_dialect.arrays.tracing.operation import UnknownOperation, named
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.narrowing import is_tuple
 
@@ -20,14 +18,6 @@ REDUCTIONS = {
     "logaddexp": "logsumexp", "bitwise_and": "reduce_and", "bitwise_or": "reduce_or", "bitwise_xor": "reduce_xor",
 }  # fmt: skip
 """Names of what ufuncs reduce to."""
-
-_NEUTRAL: dict[str, Callable[[DType], float]] = {
-    "add": lambda dtype: 0, "multiply": lambda dtype: 1, "logical_or": lambda dtype: False,
-    "logical_and": lambda dtype: True, "maximum": lambda dtype: _extreme(dtype, -1),
-    "minimum": lambda dtype: _extreme(dtype, 1), "logaddexp": lambda dtype: -np.inf,
-    "bitwise_and": lambda dtype: True if dtype.kind == "b" else -1, "bitwise_or": lambda dtype: 0,
-    "bitwise_xor": lambda dtype: 0,
-}  # fmt: skip
 
 
 def apply_ufunc(
@@ -39,18 +29,19 @@ def apply_ufunc(
     if method in _INSTEAD:
         instead = _INSTEAD[method]
         raise ArgumentError(f"np.{name}.{method}: expected call, reduce or accumulate, got {method} ({instead})")
-    if name not in OPERATIONS:
-        hint = f" ({PRODUCT})" if name in _PRODUCTS else ""
-        raise ArgumentError(f"np.{name}: expected a ufunc that ragged arrays have, got another{hint}")
     given = {key: value for key, value in options.items() if key == "axis" or not is_left_out(value)}
-    return as_numpys(_METHODS[method](name, *inputs, **allowed(f"np.{name}", given, OPTIONS[method])))
+    try:
+        return as_numpys(_METHODS[method](name, *inputs, **allowed(f"np.{name}", given, OPTIONS[method])))
+    except UnknownOperation:
+        hint = f" ({PRODUCT})" if name in _PRODUCTS else ""
+        raise ArgumentError(f"np.{name}: expected a ufunc that ragged arrays have, got another{hint}") from None
 
 
 def as_numpys(found: ArrayLike) -> ArrayLike:
     """What NumPy makes of Python's numbers, which is none of them: its dtype counts."""
     if is_tuple(found):
         return tuple(map(as_numpys, found))
-    return found.strong if isinstance(found, Tensor) else found
+    return found.strong if is_traced(found) else found
 
 
 def is_left_out(value: object) -> bool:
@@ -84,10 +75,10 @@ def allowed(name: str, options: Mapping[str, ArrayLike], known: tuple[str, ...])
 
 def _call(name: str, *inputs: ArrayLike, dtype: DTypeLike | None = None, where: ArrayLike = True) -> ArrayLike:
     """A ufunc of elements, which are converted before it, as NumPy's; 0 where a mask does not hold."""
-    found = OPERATIONS[name](*(inputs if dtype is None else _converted(name, inputs, dtype_of(dtype))))
+    found = named(name)(*(inputs if dtype is None else _converted(name, inputs, dtype_of(dtype))))
     results = found if is_tuple(found) else (found,)
     if where is not True:
-        results = tuple(OPERATIONS["where"](mask(name, where), r, 0).astype(r.dtype) for r in results)
+        results = tuple(named("where")(mask(name, where), r, 0).astype(r.dtype) for r in results)
     return results if isinstance(found, tuple) else results[0]
 
 
@@ -103,7 +94,7 @@ def _converted(name: str, inputs: Sequence[ArrayLike], dtype: DType) -> list[Arr
         raise ArgumentError(
             f"np.{name}: expected operands that NumPy computes in {dtype}, got others: {error}"
         ) from None
-    astype = OPERATIONS["astype"]
+    astype = named("astype")
     return [x if isinstance(x, _NUMBERS) else astype(x, dtype=d) for x, d in zip(given, found, strict=False)]
 
 
@@ -128,38 +119,12 @@ def reduce(
         initial = converted(f"np.{name}", take(initial), wanted).item()
     holds = None if where is True else mask(name, where)
     if wanted is holds is initial is None:
-        return OPERATIONS[REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)
-    return _WITH_OPTIONS[name](x, holds, initial, axis=axis, keepdims=keepdims, dtype=wanted and wanted.name)
-
-
-def _with_options(ufunc: str) -> Operation:
-    """A ufunc's reduction with a mask, a first number or a dtype: one program."""
-
-    @operation(f"np.{ufunc}.reduce")
-    def run(
-        x: Tensor,
-        where: Tensor | None,
-        initial: Tensor | None,
-        *,
-        axis: AxisArgument,
-        keepdims: bool,
-        dtype: str | None,
-    ) -> Tensor:
-        x = x if dtype is None else OPERATIONS["astype"](x, dtype=dtype)
-        if where is not None:
-            x = OPERATIONS["where"](where, x, _NEUTRAL[ufunc](x.dtype))
-        made = OPERATIONS[REDUCTIONS[ufunc]](x, axis=axis, keepdims=keepdims)
-        made = made if initial is None else OPERATIONS[ufunc](made, initial)
-        return made if dtype is None else OPERATIONS["astype"](made, dtype=dtype)
-
-    return run
-
-
-_WITH_OPTIONS = {ufunc: _with_options(ufunc) for ufunc in REDUCTIONS}
+        return named(REDUCTIONS[name])(x, axis=axis, keepdims=keepdims)
+    return named(f"np.{name}.reduce")(x, holds, initial, axis=axis, keepdims=keepdims, dtype=wanted and wanted.name)
 
 
 def _accumulate(name: str, x: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None) -> ArrayLike:
-    made = OPERATIONS["accumulate"](x if dtype is None else x.astype(dtype), ufunc=name, axis=axis)
+    made = named("accumulate")(x if dtype is None else x.astype(dtype), ufunc=name, axis=axis)
     return made if dtype is None else made.astype(dtype)
 
 
@@ -171,9 +136,3 @@ def mask(name: str, where: ArrayLike) -> ArrayLike:
     if str(getattr(made, "dtype", made)).removeprefix("torch.") != "bool":
         raise ArgumentError(f"np.{name}: expected a mask of booleans for where, got {getattr(made, 'dtype', made)}")
     return made
-
-
-def _extreme(dtype: DType, sign: int) -> ArrayLike:
-    if dtype.kind == "b":
-        return sign > 0
-    return (np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min) if dtype.kind == "i" else sign * np.inf

@@ -22,7 +22,7 @@ from ragged_dialect.arrays.ops.statistics import float_dtype, wide
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis
-from ragged_dialect.arrays.tracing.function import as_tensor
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.leaves import dense_leaf, is_dense
 from ragged_dialect.arrays.tracing.loops import empty
 from ragged_dialect.arrays.tracing.operation import operation

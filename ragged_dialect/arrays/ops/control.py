@@ -10,8 +10,8 @@ from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.ops.elementwise import resolve, where
 from ragged_dialect.arrays.tracing.agreement import equal_structures, same_kind
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
-from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction
 from ragged_dialect.arrays.tracing.regions import Region
 from ragged_dialect.arrays.tracing.tensor import Tensor

@@ -12,8 +12,8 @@ from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of, take
 from ragged_dialect.arrays.index.rows import as_index
 from ragged_dialect.arrays.tracing.axes import PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.elements import INT64, convert
-from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, element_type, traced
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError

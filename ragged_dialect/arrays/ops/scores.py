@@ -16,7 +16,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.ops.elementwise import astype
 from ragged_dialect.arrays.ops.ranges import ARITHMETIC, EXTENT_BITS, FALSE, UNKNOWN, Bound, Range, magnitude
 from ragged_dialect.arrays.tracing import elements
-from ragged_dialect.arrays.tracing.function import as_tensor
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, element_type
 from ragged_dialect.errors import ArgumentError, TraceError

@@ -17,8 +17,8 @@ from ragged_dialect.arrays.core.tree import Static, Tree, flatten, leaf_places, 
 from ragged_dialect.arrays.ops.elementwise import astype, resolve, where
 from ragged_dialect.arrays.tracing.agreement import batch_extent, same_kind
 from ragged_dialect.arrays.tracing.axes import PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64
-from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.regions import Region

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.tracing.axes import Origin, PlainAxis
+from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.guards import Covers, EqualExtents
+from ragged_dialect.arrays.tracing.leaves import Origin
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 from ragged_dialect.ir import build

@@ -14,15 +14,9 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import RecordedBuffer, TensorBuffer, buffer_of
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense, library_of, peek
+from ragged_dialect.arrays.tracing.building import Traceable, build
 from ragged_dialect.arrays.tracing.derivatives import floats
-from ragged_dialect.arrays.tracing.function import (
-    Call,
-    Compiled,
-    Function,
-    Traceable,
-    build,
-    requires_gradient,
-)
+from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, requires_gradient
 from ragged_dialect.arrays.tracing.keeping import Keeping, keeping, kept_leaf, replayed
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec, require_plain, unchanging
 from ragged_dialect.arrays.tracing.results import is_number, shown

@@ -6,19 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.tracing.leaves import Origin
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import Layout
 from ragged_dialect.shape import RaggedShape
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where an axis comes from: an argument by number and its dim (the first, for a nested axis), and
-    how its structure was derived from the argument's."""
-
-    leaf: int
-    dim: int
-    derived: str = ""
 
 
 @dataclass(frozen=True)

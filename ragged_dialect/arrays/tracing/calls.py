@@ -10,9 +10,8 @@ from ragged_dialect.arrays.core.arguments import check_word
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import AllocatedBuffer, Buffer
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.guards import structure_at, structure_finder
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, Origin
 from ragged_dialect.arrays.tracing.plan import Parts, Plan
 from ragged_dialect.host_memory import copied
 from ragged_dialect.narrowing import is_scalar, is_tuple

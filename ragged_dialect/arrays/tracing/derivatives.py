@@ -11,8 +11,8 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.tree import Tree, flatten, leaf_places, unflatten
 from ragged_dialect.arrays.tracing.agreement import equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.elements import convert, kind
-from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, known, running
 from ragged_dialect.arrays.tracing.wrap import contiguous

@@ -10,8 +10,8 @@ from ragged_dialect.arrays.core.arguments import bind, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import Buffer
 from ragged_dialect.arrays.core.tree import Node, Static, flatten, leaf_places, owner_of, unflatten
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float, floats
-from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.guards import Versions
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
 from ragged_dialect.arrays.tracing.keeping import keeping, kept_leaf, replayed

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.structure import Structure
-from ragged_dialect.arrays.tracing.axes import Origin
-from ragged_dialect.arrays.tracing.leaves import Leaves, tensor_of
+from ragged_dialect.arrays.tracing.leaves import Leaves, Origin, tensor_of
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
 

@@ -16,7 +16,8 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
-from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, as_tensor, build, requires_gradient
+from ragged_dialect.arrays.tracing.building import as_tensor, build
+from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, requires_gradient
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, is_dense, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.pickled_functions import at, is_by_name

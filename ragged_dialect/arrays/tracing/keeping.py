@@ -10,8 +10,8 @@ import numpy as np
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import flatten, unflatten
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded
-from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -42,6 +43,16 @@ Leaf: TypeAlias = Any
 
 Leaves: TypeAlias = Sequence[Leaf]
 """The arguments of a program."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an axis comes from: an argument by number and its dim (the first, for a nested axis), and
+    how its structure was derived from the argument's."""
+
+    leaf: int
+    dim: int
+    derived: str = ""
 
 
 @lru_cache(maxsize=4096)

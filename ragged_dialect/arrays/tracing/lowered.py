@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragged_dialect.arrays.tracing.function import Traceable, trace_function
+from ragged_dialect.arrays.tracing.building import Traceable, trace_function
 from ragged_dialect.arrays.tracing.leaves import Leaves
 from ragged_dialect.asm.module import print_module
 from ragged_dialect.lazy import cached_property

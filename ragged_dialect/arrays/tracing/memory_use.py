@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from ragged_dialect.arrays.tracing.building import Traceable, Traced, for_cpu, trace_function
 from ragged_dialect.arrays.tracing.calls import cpu_run
 from ragged_dialect.arrays.tracing.derivatives import floats
 from ragged_dialect.arrays.tracing.elements import kind
-from ragged_dialect.arrays.tracing.function import Traceable, Traced, for_cpu, trace_function
 from ragged_dialect.arrays.tracing.keeping import Keeping, keeping
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaves, leaf_spec
 from ragged_dialect.arrays.tracing.program import Program

@@ -13,9 +13,8 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType, Spec
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.core.tree import Tree
-from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.guards import Guard
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Origin
 from ragged_dialect.runtime.stored_program import CpuProgram
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from ragged_dialect.arrays.core.buffer import AllocatedBuffer, Buffer
 from ragged_dialect.arrays.core.spec import Spec, spec
 from ragged_dialect.arrays.core.storage import ArrayLike, Dense, give
 from ragged_dialect.arrays.core.structure import Structure
-from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.calls import Leaves, Parts, Run
 from ragged_dialect.arrays.tracing.guards import structure_at
-from ragged_dialect.arrays.tracing.leaves import Leaf, require_plain
+from ragged_dialect.arrays.tracing.leaves import Leaf, Origin, require_plain
 from ragged_dialect.arrays.tracing.plan import NewStructure, Plan, Result
 from ragged_dialect.runtime.memory import explained
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import spec
-from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis, layout_of, shape_of
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, layout_of, shape_of
+from ragged_dialect.arrays.tracing.leaves import Origin
 from ragged_dialect.arrays.tracing.plan import NewStructure, Result
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.ir import build

@@ -10,10 +10,10 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, batch_axis
-from ragged_dialect.arrays.tracing.function import as_tensor
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.guards import Elsewhere
-from ragged_dialect.arrays.tracing.leaves import Leaf
+from ragged_dialect.arrays.tracing.leaves import Leaf, Origin
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, running
 from ragged_dialect.asm.module import parse_module

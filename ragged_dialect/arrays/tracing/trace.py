@@ -14,9 +14,11 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import check_word
 from ragged_dialect.arrays.core.spec import DType, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, Dense
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.current import current
 from ragged_dialect.arrays.tracing.guards import Conform, Fits, Fixed, Guard, extent_at, structure_at
-from ragged_dialect.arrays.tracing.leaves import HELD, DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.leaves import HELD, DenseLeaf, Leaf, Leaves, Origin, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.loading import load
 from ragged_dialect.arrays.tracing.plan import Plan, Result, kind_of
 from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -71,13 +73,13 @@ def _taken() -> _Workplace:
 @contextmanager
 def _working() -> Generator[None]:
     """With the context of a workplace entered: the one that the thread has, else a free one."""
-    mine = _running.workplace
-    place = _running.workplace = mine or _taken()
+    mine = _place.workplace
+    place = _place.workplace = mine or _taken()
     try:
         with place.context:
             yield
     finally:
-        _running.workplace = mine
+        _place.workplace = mine
         if mine is None:
             place.lock.release()
 
@@ -146,7 +148,7 @@ class Trace:
     def check_running(self) -> None:
         """TraceError unless this is what the thread traces now: MLIR values of another function are gone, or
         not to be used here."""
-        if _running.trace is not self:
+        if current.trace is not self:
             raise TraceError(
                 "expected a value of the function that is traced, got one that left the jit function "
                 f"'{self.name}' (return it from there)"
@@ -423,35 +425,35 @@ def known(made: Made) -> Made:
     return made
 
 
-class _Running(threading.local):
-    """The innermost trace of a thread, and where it works."""
+class _Place(threading.local):
+    """Where a thread works."""
 
-    trace: Trace | None = None
     workplace: _Workplace | None = None
 
 
-_running = _Running()
+_place = _Place()
 
 
 def running(op: str) -> Trace:
     """What the thread traces now. TraceError where it traces nothing."""
-    if _running.trace is None:
+    if current.trace is None:
         raise TraceError(f"{op}: expected to be in a function that is traced, got a call outside of one")
-    return _running.trace
+    return current.trace
 
 
 def traced() -> Trace | None:
     """What the thread traces now, if it does."""
-    return _running.trace
+    return current.trace
 
 
 @contextmanager
 def tracing(name: str, leaves: Leaves, device: str) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
+    load()  # what tracers can do, and what traced code may call
     with _working(), ir.Location.unknown():
-        outer, made = _running.trace, Trace(name, leaves, device)
-        _running.trace = made
+        outer, made = current.trace, Trace(name, leaves, device)
+        current.trace = made
         try:
             yield made
         finally:
-            _running.trace = outer
+            current.trace = outer

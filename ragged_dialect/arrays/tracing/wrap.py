@@ -8,7 +8,8 @@ from math import prod
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.leaves import Origin
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, element_type
 from ragged_dialect.ir import build, shapes, vectors
