@@ -10,24 +10,31 @@ import numpy as np
 
 from ragged_dialect.arrays.core.arguments import bind
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
-from ragged_dialect.arrays.numpy import bodies, nans, searching
 from ragged_dialect.arrays.numpy.ufuncs import PRODUCT, REDUCTIONS, allowed, as_numpys, is_left_out, reduce
+from ragged_dialect.arrays.tracing.loading import load
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, Operation
 from ragged_dialect.errors import ArgumentError
 
-FUNCTIONS: dict[str, Body] = {
-    name: function
-    for module in (bodies, nans, searching)
-    for name, function in vars(module).items()
-    if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
-}
-"""By NumPy's names, which are those of the modules' functions; arguments as NumPy's."""
+
+@cache
+def functions() -> dict[str, Body]:
+    """Functions by NumPy's names, which are those of the modules' functions; arguments as NumPy's."""
+    from ragged_dialect.arrays.numpy import bodies, nans, searching  # start-up time
+
+    return {
+        name: function
+        for module in (bodies, nans, searching)
+        for name, function in vars(module).items()
+        if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
+    }
+
 
 _UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
 _OTHER_NAMES = {"correction": "ddof"}
 """Arguments that NumPy has two names for."""
 _ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
-_REDUCING = frozenset("sum prod max min mean var std any all argmax argmin".split())
+_REDUCING = frozenset("sum prod max min var std any all argmax argmin".split())
+"""Those whose array is the first argument of an operation of the name, or of a ufunc's reduction."""
 
 _STORED = "rg.save_npz(file, x)"
 _CHOSEN = "masks are indices as they are: x[mask], whose row_ids are the components"
@@ -102,7 +109,8 @@ def does_work(name: str) -> str:
     """What does the work of a function of NumPy, in words: itself, or another; nothing of what NumPy does not have."""
     if not callable(getattr(np, name, None)):
         return ""
-    is_here = name in FUNCTIONS or name in _REDUCING or name in _ALIASES or name in OPERATIONS
+    load()
+    is_here = name in functions() or name in _REDUCING or name in _ALIASES or name in OPERATIONS
     return f"np.{name} is a function" if is_here else INSTEAD.get(name, "")
 
 
@@ -113,10 +121,10 @@ def apply_function(
     does not have."""
     own, name, run, signature = _found(function)
     args, given = _by_name(function, args, kwargs)
-    if name not in FUNCTIONS:
+    if name in _REDUCING:
         args = (given.pop("a"),)
     bind(own, signature, args, allowed(own, given, tuple(signature.parameters)))
-    if name in FUNCTIONS and isinstance(run, Operation):  # arrays are given by position, and tell the program
+    if name not in _REDUCING and isinstance(run, Operation):  # arrays are given by position, and tell the program
         args, given = run.bound(args, given)
     found = run(*args, **given)
     return found if name in _PYTHONS else as_numpys(found)
@@ -131,13 +139,15 @@ def _found(function: Callable[..., object]) -> tuple[str, str, Body, inspect.Sig
     """Of a function of NumPy its name, that of ours, what runs, and what that takes."""
     module = function.__module__.removeprefix("numpy")
     own, name = f"np{module}.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
-    if name not in FUNCTIONS and name not in _REDUCING:
+    if name in _UFUNCS:
+        run: Body = partial(reduce, _UFUNCS[name], axis=None)
+    elif name in functions():
+        run = functions()[name]
+    elif name in _REDUCING:
+        run = OPERATIONS[name]
+    else:
         hint = f" ({INSTEAD[name]})" if name in INSTEAD else ""
         raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another{hint}")
-    if name in FUNCTIONS:
-        run = FUNCTIONS[name]
-    else:
-        run = OPERATIONS[name] if name not in _UFUNCS else partial(reduce, _UFUNCS[name], axis=None)
     return own, name, run, inspect.signature(run)
 
 
@@ -168,4 +178,4 @@ def _signature(function: Callable[..., object]) -> inspect.Signature:
     try:
         return inspect.signature(function)
     except ValueError:  # some versions of NumPy do not know those of functions in C
-        return inspect.signature(FUNCTIONS[function.__name__])
+        return inspect.signature(functions()[function.__name__])
