@@ -7,7 +7,8 @@ import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
@@ -15,8 +16,6 @@ from ragged_dialect.host_memory import Hooks, hooks
 from ragged_dialect.lowering.runtime.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
 from ragged_dialect.lowering.runtime.memory_runtime import OPEN, RUN
 from ragged_dialect.lowering.runtime.program_runtime import DECLARED, EXCHANGES, RUNTIME
-from ragged_dialect.ranks.calls import exchange
-from ragged_dialect.ranks.pending import start, take, wait
 from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.callbacks import guarded
 from ragged_dialect.runtime.cpu import CpuFunction, PackedFunction
@@ -25,7 +24,16 @@ from ragged_dialect.runtime.printing import print_callbacks
 from ragged_dialect.runtime.stored_program import CpuProgram, StoredCode, Text
 from ragged_dialect.runtime.vector_math import vector_addresses
 
-_exchanges = [guarded(exchange, 8), *(guarded(step, 1) for step in (start, wait, take))]
+
+@cache
+def _exchanges() -> dict[str, Any]:
+    """What programs call that exchange rows with other ranks."""
+    from ragged_dialect.ranks.calls import exchange  # start-up time
+    from ragged_dialect.ranks.pending import start, take, wait  # start-up time
+
+    calls = [guarded(exchange, 8), *(guarded(step, 1) for step in (start, wait, take))]
+    return dict(zip(EXCHANGES, calls, strict=True))
+
 
 SET_THREADS = "ragged_set_threads"
 """`(i64)`, in programs with parallel loops: how many threads these use."""
@@ -36,8 +44,10 @@ def load_stored(program: CpuProgram, linked: Runtime | None = None) -> CpuFuncti
     linked = linked or runtime()
     callbacks = print_callbacks(program.labels) if program.labels else {}
     known = {**linked.addresses, **vector_addresses(program.vectors)}
-    called = [*zip(EXCHANGES, _exchanges, strict=True), *callbacks.items()]
-    known |= {symbol: address_of(function) for symbol, function in called}
+    exchanges = (
+        _exchanges() if EXCHANGES[0].encode() in program.code else {}
+    )  # an object has the names of what it calls
+    known |= {symbol: address_of(function) for symbol, function in {**exchanges, **callbacks}.items()}
     wanted = (program.symbol, SET_THREADS) if program.parallel else (program.symbol,)
     code = MachineCode(program.code, wanted, known)
     if program.parallel:
