@@ -18,7 +18,7 @@ from generated import write_or_check  # noqa: E402  (the repository comes first 
 
 import ragged_dialect as rg  # noqa: E402
 from ragged_dialect import nn  # noqa: E402
-from ragged_dialect.arrays.numpy.functions import FUNCTIONS  # noqa: E402
+from ragged_dialect.arrays.numpy.functions import functions  # noqa: E402
 
 PAGE = ROOT / "docs" / "api.md"
 NAMES = ROOT / "ragged_dialect" / "__init__.pyi"
@@ -94,7 +94,7 @@ def page() -> str:
     of_arrays = {name: value for name, value in own.items() if not isinstance(value, (bool, classmethod, staticmethod))}
     members = [row(f"x.{name}", value) for name, value in of_arrays.items() if inspect.getdoc(value)]
     parts.append(f"## Methods and attributes of arrays\n\n{table(members)}\n")
-    names = ", ".join(f"`{name}`" for name in sorted(FUNCTIONS))
+    names = ", ".join(f"`{name}`" for name in sorted(functions()))
     parts.append(f"## Functions of NumPy\n\nBeside ufuncs and reductions, `np.` {names}.\n")
     return "\n".join(parts)
 

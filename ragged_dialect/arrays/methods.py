@@ -10,6 +10,7 @@ import numpy as np
 
 import ragged_dialect
 from ragged_dialect.arrays.convert.lists import nested_lists, text
+from ragged_dialect.arrays.convert.padded import to_padded
 from ragged_dialect.arrays.core.arguments import flag, integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
@@ -339,8 +340,6 @@ class Methods(NDArrayOperatorsMixin):
         self, pad: ArrayLike = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False
     ) -> ArrayLike:
         """A dense array with `pad` behind the end of every component."""
-        from ragged_dialect.arrays.convert.padded import to_padded  # start-up time
-
         return to_padded(self, pad, max_lengths, truncate)
 
 

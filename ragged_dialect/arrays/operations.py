@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragged_dialect.arrays.convert import padded as padded
+from ragged_dialect.arrays.convert import padding as padding
 from ragged_dialect.arrays.core.value import put_all
 from ragged_dialect.arrays.index import counts as counts
 from ragged_dialect.arrays.index import cuts as cuts

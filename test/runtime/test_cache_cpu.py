@@ -302,8 +302,9 @@ import ragged_dialect as rg
 x = rg.from_offsets(np.arange(12, dtype=np.float32).reshape(6, 2), [0, 1, 1, 6])
 y = rg.from_offsets(np.arange(6), x.offsets)
 made = [
-    rg.softmax(x, axis=1), x * 2 + x, -x, x == 1, 2 - x, np.exp(x), np.maximum(x, 1), np.add.reduce(x, axis=1),
-    np.sum(x), np.max(x, axis=1), np.any(x), x.sum(1), x.mean(1, keepdims=True), x.max(axis=(1, 2)), x.std(2),
+    rg.softmax(x, axis=1), x * 2 + x, -x, x == 1, 2 - x, np.exp(x), np.maximum(x, 1),
+    np.add.reduce(x, axis=1), np.sum(x), x.to_padded(), rg.from_padded(x.to_padded(), x.lengths),
+    np.max(x, axis=1), np.any(x), x.sum(1), x.mean(1, keepdims=True), x.max(axis=(1, 2)), x.std(2),
     x.argmax(1), x.any(), x.cumsum(1), x.astype("f8"), x.clip(1, 5), x.round(), x.softmax(), x.merge(0),
     x[1:], x[0], x[:, :1], x[..., 1], y[y > 3], x[[True, False, True]], rg.sort(x, axis=1),
     rg.take(x, [2, 0]), rg.where(x > 2, x, 0), x.lengths, x.row_ids, x.tolist(), repr(x), list(x),
