@@ -332,6 +332,7 @@ from ragged_dialect.arrays.tracing.operation import OPERATIONS, UnknownOperation
 
 later = named("softmax")
 assert later is rg.softmax and "softmax" not in dict(OPERATIONS)
+assert rg.matmul.__doc__.startswith("Product over")
 assert rg.sort.__doc__.startswith("The elements") and rg.sort.__qualname__ == "sort", rg.sort.__doc__
 assert later is rg.softmax is OPERATIONS["softmax"]
 try:

@@ -197,8 +197,9 @@ def _traced(trace: Trace, arguments: Sequence[ArrayLike]) -> list[ArrayLike]:
     return [None if a is None else as_tensor(trace, a) for a in arguments]
 
 
-class _Direct(Operation):  # pyright: ignore[reportIncompatibleMethodOverride]
+class _Direct(Operation):
     # With results that need no program: those of `direct`, which gives None for the other arguments.
+    __doc__ = vars(Operation)["__doc__"]  # a class without one has None
     _direct: Body
     _given: int
 
