@@ -199,7 +199,8 @@ def _traced(trace: Trace, arguments: Sequence[ArrayLike]) -> list[ArrayLike]:
 
 class _Direct(Operation):
     # With results that need no program: those of `direct`, which gives None for the other arguments.
-    __doc__ = vars(Operation)["__doc__"]  # a class without one has None
+    # A class without a docstring has None, which would be that of its operations.
+    __doc__ = vars(Operation)["__doc__"]  # pyright: ignore[reportIncompatibleMethodOverride]
     _direct: Body
     _given: int
 
