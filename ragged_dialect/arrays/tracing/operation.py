@@ -122,7 +122,12 @@ class Operation(Function):
     def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
         if any(is_traced(a) for a in arguments):
             return None
-        made = simple_leaf(self.name, argument, arguments)
+        try:
+            made = simple_leaf(self.name, argument, arguments)
+        except RaggedError:
+            if self._body is None:  # nobody knows yet whether it is no parameter
+                return None
+            raise
         if self._elementwise and len(made.spec.shape) > 1:
             return beside_ragged(made, [a.spec for a in arguments if type(a) is RaggedArray])
         return made
