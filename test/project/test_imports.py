@@ -4,7 +4,6 @@ The runtime stands alone: nothing it imports, at whatever distance, imports MLIR
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -15,7 +14,6 @@ import pytest
 
 import ragged_dialect as rg
 from conftest import ROOT
-from ragged_dialect.arrays.tracing.loading import load
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, Operation
 
 PLAIN = {"errors", "lazy", "layout", "shape", "merging", "sources", "checks", "segments", "locks", "device_model",
@@ -240,11 +238,3 @@ def test_the_stub_says_which_names_are_operations() -> None:
     marked = {line.split()[5] for line in lines if line.endswith("# an operation")}
     assert marked == {name for name in rg.__all__ if isinstance(getattr(rg, name), Operation)}
     assert all(getattr(rg, name) is OPERATIONS[name] for name in marked)
-
-
-def test_all_operations_are_loaded_together() -> None:
-    load()
-    before = set(OPERATIONS)
-    for module in ARRAYS:
-        importlib.import_module(module)
-    assert set(OPERATIONS) == before
