@@ -8,9 +8,10 @@ from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.differentiate.invariants import move_out
 from ragged_dialect.passes.differentiate.program import has_derivative, jvp, vjp
+from ragged_dialect.passes.differentiate.tables import DerivativeFailure
 from ragged_dialect.passes.differentiate.values import assert_like
 
 _MODES = {"vjp": vjp, "jvp": jvp}
@@ -53,7 +54,7 @@ class RaggedDifferentiate(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Add the function to a module."""
         if self.mode not in _MODES:
-            raise PassFailure(op, f"ragged-differentiate: expected a mode among vjp, jvp, got '{self.mode}'")
+            raise DerivativeFailure(op, f"expected a mode among vjp, jvp, got '{self.mode}'")
         extensions.modules("derivatives")
         source = self._source(op)
         made = copy_function(op, source, self.result or f"{name_of(source)}_{self.mode}")
@@ -66,10 +67,10 @@ class RaggedDifferentiate(RaggedPass):
             return next(iter(functions.values()))
         if not self.function and functions:
             names = ", ".join(functions)
-            raise PassFailure(module, f"ragged-differentiate: expected a function among {names}, got no option for it")
+            raise DerivativeFailure(module, f"expected a function among {names}, got no option for it")
         if self.function not in functions:
             names = ", ".join(functions) or "none"
-            raise PassFailure(module, f"ragged-differentiate: expected a function among {names}, got '{self.function}'")
+            raise DerivativeFailure(module, f"expected a function among {names}, got '{self.function}'")
         return functions[self.function]
 
     def _numbers(self, function: ir.Operation, block: ir.Block) -> list[int]:
@@ -80,35 +81,30 @@ class RaggedDifferentiate(RaggedPass):
         for word in words:
             if not word.isdecimal() or int(word) >= len(block.arguments):
                 count = len(block.arguments)
-                raise PassFailure(
-                    function, f"ragged-differentiate: expected numbers of arguments below {count}, got '{word}'"
-                )
+                raise DerivativeFailure(function, f"expected numbers of arguments below {count}, got '{word}'")
             type_ = block.arguments[int(word)].type
             if not has_derivative(block.arguments[int(word)]):
-                raise PassFailure(
-                    function,
-                    f"ragged-differentiate: expected an argument of floats, got argument {word} of type {type_}",
+                raise DerivativeFailure(
+                    function, f"expected an argument of floats, got argument {word} of type {type_}"
                 )
         numbers = [int(word) for word in words]
         if len(set(numbers)) != len(numbers):
-            raise PassFailure(
-                function, f"ragged-differentiate: expected different argument numbers, got '{self.arguments}'"
-            )
+            raise DerivativeFailure(function, f"expected different argument numbers, got '{self.arguments}'")
         return numbers
 
     def _differentiate(self, function: ir.Operation) -> None:
         """Make a function one of derivatives."""
         blocks = list(function.regions[0].blocks)
         if len(blocks) != 1:
-            raise PassFailure(function, f"ragged-differentiate: expected a function of one block, got {len(blocks)}")
+            raise DerivativeFailure(function, f"expected a function of one block, got {len(blocks)}")
         (block,) = blocks
         move_out(function)
         ops, end = body_of(function)
         for op in find_ops(function, "ragged.annotate"):
             before, after = op.operands[0].type, op.results[0].type
             if before != after:
-                text = "ragged-differentiate: expected no change of layout (run ragged-infer-layouts)"
-                raise PassFailure(op, f"{text}, got {before} to {after}")
+                text = "expected no change of layout (run ragged-infer-layouts)"
+                raise DerivativeFailure(op, f"{text}, got {before} to {after}")
         inputs = [block.arguments[k] for k in self._numbers(function, block)]
         results = [r for r in end.operands if has_derivative(r)]
         given = [block.add_argument(x.type, function.location) for x in (results if self.mode == "vjp" else inputs)]

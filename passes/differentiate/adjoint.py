@@ -13,10 +13,10 @@ from ragged_dialect.ir.expressions import affine_value
 from ragged_dialect.ir.match import definer, element_of, loop_of
 from ragged_dialect.iteration import AT_LOOPS, Use, expr_uses
 from ragged_dialect.ops.attention import wide
-from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
+from ragged_dialect.passes.differentiate.tables import DerivativeFailure
 from ragged_dialect.passes.differentiate.values import (
     before_widening,
     converted,
@@ -205,10 +205,8 @@ class Adjoint:
         if (some or several) and not self.nest.reduces and out.map.is_permutation:
             return self._added(number, out)
         if several:
-            raise PassFailure(
-                self.nest.op,
-                "ragged-differentiate: expected a dense operand of a reduction along ragged loops of one axis, "
-                "got several",
+            raise DerivativeFailure(
+                self.nest.op, "expected a dense operand of a reduction along ragged loops of one axis, got several"
             )
         over = self._terms(like, use, order, rest)
         if some or is_ragged(like.value.type):
@@ -245,9 +243,9 @@ class Adjoint:
         dims = [*shape.layout.above(use.dim), use.dim]
         dense = [loop for d, loop in zip(dims, order, strict=True) if shape.layout.letter(d) == "d"]
         if any(self.nest.iteration.ragged[loop] for loop in dense):
-            raise PassFailure(
+            raise DerivativeFailure(
                 self.nest.op,
-                "ragged-differentiate: expected dims above a ragged one that are ragged in every operand or in none, "
+                "expected dims above a ragged one that are ragged in every operand or in none, "
                 f'got layout "{shape.layout}" with a dense one that is ragged in another operand',
             )
         own = like.loops

@@ -10,9 +10,8 @@ from ragged_dialect.ir import flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import around, blocks_of, definer
 from ragged_dialect.ir.walk import captures, erase_unused, find_ops, values_in
-from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
-from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import DerivativeFailure, View, has_derivative, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import or_zeros, placeholder, zeros_like
 
 
@@ -106,24 +105,18 @@ def _callee(call: View) -> str:
 
 
 def _body(call: View, table: ir.SymbolTable, name: str) -> ir.Block:
-    """The block of a callee. PassFailure without one, and for a function that calls itself: its ops take the place of
-    the call, which would have no end."""
+    """The block of a callee. DerivativeFailure without one, and for a function that calls itself: its ops take the
+    place of the call, which would have no end."""
     blocks = list(table[name].operation.regions[0].blocks)
     if len(blocks) != 1:
-        raise PassFailure(
-            call.operation,
-            f"ragged-differentiate: expected a call of a function of one block, got @{name} of {len(blocks)}",
-        )
+        raise DerivativeFailure(call, f"expected a call of a function of one block, got @{name} of {len(blocks)}")
     called, left = set[str](), [name]
     while left:
         found = {_callee(inner) for inner in find_ops(table[left.pop()], "func.call")} - called
         called |= found
         left += found
     if name in called:
-        raise PassFailure(
-            call.operation,
-            f"ragged-differentiate: expected a call of a function that does not call itself, got @{name}",
-        )
+        raise DerivativeFailure(call, f"expected a call of a function that does not call itself, got @{name}")
     return blocks[0]
 
 

@@ -11,9 +11,10 @@ from ragged_dialect.errors import is_own, kind_of, require_nothing, wrong_answer
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.iteration import is_elementwise
-from ragged_dialect.passes.base import PassFailure, faults_at
+from ragged_dialect.passes.base import faults_at
 from ragged_dialect.passes.differentiate.tables import (
     CONSTANT,
+    DerivativeFailure,
     Rule,
     Rules,
     has_derivative,
@@ -42,7 +43,7 @@ def _rule(table: Rules, op: ir.Operation) -> Rule:
     rule = table.find(op)
     if rule is None:
         hint = " (scf.for, and rg.fori_loop, have one)" if op.name == "scf.while" else ""
-        raise PassFailure(op, f"ragged-differentiate: expected ops with a derivative, got '{op.name}'{hint}")
+        raise DerivativeFailure(op, f"expected ops with a derivative, got '{op.name}'{hint}")
     return rule
 
 
@@ -112,10 +113,10 @@ def _written(op: ir.Operation) -> list[ir.Value]:
 
 
 def _require_floats(op: ir.Operation, values: Iterable[ir.Value]) -> None:
-    """PassFailure where floats that have tangents become what has none, of which results are computed."""
+    """DerivativeFailure where floats that have tangents become what has none, of which results are computed."""
     for value in filter(hides_floats, values):
-        text = "ragged-differentiate: expected floats and tensors of floats on the way to results"
-        raise PassFailure(op, f"{text}, got {value.type} of '{op.name}'")
+        text = "expected floats and tensors of floats on the way to results"
+        raise DerivativeFailure(op, f"{text}, got {value.type} of '{op.name}'")
 
 
 def _is_tangent(tangent: object, result: ir.Value) -> bool:

@@ -15,11 +15,10 @@ from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import element_of
 from ragged_dialect.ir.walk import captures, makers
 from ragged_dialect.iteration import AT_LOOPS, expr_uses
-from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.adjoint import Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
-from ragged_dialect.passes.differentiate.tables import has_derivative
+from ragged_dialect.passes.differentiate.tables import DerivativeFailure, has_derivative
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without, zeros_like
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
@@ -39,15 +38,11 @@ def _scattered(adjoint: Adjoint, value: ir.Value) -> None:
     nest = adjoint.nest
     for number, op in enumerate(nest.body.operations):
         if len(op.operation.regions) and value in captures([op.operation]):
-            raise PassFailure(
-                nest.op, f"ragged-differentiate: expected gathers outside of branches, got one in '{op.operation.name}'"
-            )
+            raise DerivativeFailure(nest.op, f"expected gathers outside of branches, got one in '{op.operation.name}'")
         if op.operation.name == "tensor.extract" and op.operation.operands[0] == value:
             adjoint.ctx.add(value, _of_extract(adjoint, number, like))
         elif value in list(op.operation.operands) and any(map(has_derivative, op.operation.results)):
-            raise PassFailure(
-                nest.op, f"ragged-differentiate: expected gathers by 'tensor.extract', got '{op.operation.name}'"
-            )
+            raise DerivativeFailure(nest.op, f"expected gathers by 'tensor.extract', got '{op.operation.name}'")
 
 
 def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
@@ -58,9 +53,7 @@ def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
     if is_whole and all(index_loop(index) is not None for index in list(extract.operands)[1:]):
         return adjoint.of_operand_at(number, like)
     if nest.reduces or not nest.outs[0].map.is_permutation:
-        raise PassFailure(
-            nest.op, f"ragged-differentiate: expected a gather without a reduction, got one in '{nest.op.name}'"
-        )
+        raise DerivativeFailure(nest.op, f"expected a gather without a reduction, got one in '{nest.op.name}'")
     ins, out = [*adjoint.likes, adjoint.given], nest.outs[0]
 
     def term(given: list[ir.Value]) -> ir.Value:

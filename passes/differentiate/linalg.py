@@ -7,13 +7,12 @@ from collections.abc import Callable
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import combiner_of
 from ragged_dialect.iteration import LINALG_OPS
-from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate import reductions
 from ragged_dialect.passes.differentiate.adjoint import Adjoint
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.gathers import of_gathered
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped, starting_at
-from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import DerivativeFailure, View, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import or_zeros
 
 WITH_BODY = tuple(sorted(LINALG_OPS - {"linalg.softmax", "linalg.select"}))
@@ -40,17 +39,15 @@ def _tangent(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
         return _of_elements(ctx, nest, number, read)
     if read != [number]:
         text = "expected a reduction of each result that reads no other one"
-        raise PassFailure(
-            nest.op,
-            f"ragged-differentiate: {text}, got result #{number} that reads #{next(k for k in read if k != number)}",
+        raise DerivativeFailure(
+            nest.op, f"{text}, got result #{number} that reads #{next(k for k in read if k != number)}"
         )
     names = ("arith.addf", "arith.subf", *_COMBINERS)
     combiner = combiner_of(nest.accumulator(number), nest.yielded(number), names)
     if combiner is None or (combiner.name == "arith.subf" and combiner.operands[0] != nest.accumulator(number)):
         wanted = ", ".join(names)
-        raise PassFailure(
-            nest.op,
-            f"ragged-differentiate: expected a reduction by one of {wanted}, got '{nest.op.name}' with another body",
+        raise DerivativeFailure(
+            nest.op, f"expected a reduction by one of {wanted}, got '{nest.op.name}' with another body"
         )
     return _COMBINERS.get(combiner.name, _summed)(ctx, nest, number)
 
@@ -68,9 +65,9 @@ def _of_elements(ctx: Tangents, nest: Nest, number: int, read: list[int]) -> ir.
     if not active and not nest.gathers(lambda v: ctx.of(v) is not None):
         return None
     if not nest.computes_once(number):
-        raise PassFailure(
+        raise DerivativeFailure(
             nest.op,
-            "ragged-differentiate: expected a reduction, or an iteration for every element of the result, "
+            "expected a reduction, or an iteration for every element of the result, "
             f"got map {nest.outs[number].map} in '{nest.op.name}'",
         )
     arguments = [*nest.elements, *(nest.accumulator(k) for k in read)]

@@ -21,10 +21,9 @@ from ragged_dialect.ops.checks import AssertConformOp, AssertValidOp
 from ragged_dialect.ops.exchange import AllToAllStartOp
 from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp, SortOp
 from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
-from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, computed, mapped
-from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import DerivativeFailure, View, constant, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import empty_like, or_zeros, zeros_like
 from ragged_dialect.traits import int_attr, string_attr
 from ragged_dialect.types import shape_of
@@ -131,9 +130,7 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 def _(ctx: Tangents, op: View) -> ir.Value:
     tangent, kind, dim = ctx.given(op.x), string_attr(op, "kind"), int_attr(op, "dim")
     if kind == "prod":
-        raise PassFailure(
-            op.operation, f"ragged-differentiate: expected '{op.operation.name}' of kind sum, max or min, got prod"
-        )
+        raise DerivativeFailure(op, f"expected '{op.operation.name}' of kind sum, max or min, got prod")
     if kind != "sum":
         tangent = _first_across(op, tangent, dim)
     return shapes.cast(builders.reduce_across(tangent, op.max, dim, "sum"), op.result.type)
@@ -145,10 +142,7 @@ def _first_across(op: View, tangent: ir.Value, dim: int) -> ir.Value:
     axis, _ = shape.layout.locate(dim)
     dims = shape.layout.dims(axis)
     if len(dims) != 2:
-        raise PassFailure(
-            op.operation,
-            f'ragged-differentiate: expected one batch dim above dim {dim}, got layout "{shape.layout}"',
-        )
+        raise DerivativeFailure(op, f'expected one batch dim above dim {dim}, got layout "{shape.layout}"')
     whole = ir.AffineMap.get_identity(shape.rank)
     below = ir.AffineMap.get(shape.rank, 0, [ir.AffineDimExpr.get(d) for d in range(shape.rank) if d != dims[0]])
     kinds = ["parallel"] * shape.rank

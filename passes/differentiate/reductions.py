@@ -9,9 +9,9 @@ from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.match import combiner_of, element_of
-from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Tangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed
+from ragged_dialect.passes.differentiate.tables import DerivativeFailure
 from ragged_dialect.passes.differentiate.values import compare, empty_like, number_like, or_zeros, zeros_like
 
 _Body = Callable[[ir.Value, list[ir.Value]], ir.Value]
@@ -78,11 +78,11 @@ class Reduction:
         return computed([*nest.ins, *beside, *tangents], self.out, nest.kinds, body, zeros_like)
 
     def refuse_start(self) -> None:
-        """PassFailure where what the reduction starts from has a tangent."""
+        """DerivativeFailure where what the reduction starts from has a tangent."""
         if self.ctx.of(self.out.value) is not None:
-            raise PassFailure(
+            raise DerivativeFailure(
                 self.nest.op,
-                f"ragged-differentiate: expected a reduction by {self.combiner} to start from what is not "
+                f"expected a reduction by {self.combiner} to start from what is not "
                 "differentiated, got a start with a derivative",
             )
 

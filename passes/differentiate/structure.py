@@ -13,11 +13,10 @@ from ragged_dialect.ops.access import AssembleOp, ValuesOp
 from ragged_dialect.ops.checks import AnnotateOp, AssumeOp, GuardOp
 from ragged_dialect.ops.exchange import AllToAllOp, AllToAllWaitOp
 from ragged_dialect.ops.structure import CompactOp, ConcatOp, MergeOp, PartitionOp, SelectOp, SliceOp, SplitOp
-from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.scatter import flat, windows_added
-from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import DerivativeFailure, View, has_derivative, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of, without_gaps
 from ragged_dialect.traits import int_attr
@@ -57,9 +56,7 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
 def _(ctx: Tangents, op: View) -> ir.Value:
     made = _of_storage(ctx, op.x)
     if made is None:
-        raise PassFailure(
-            op.operation, f"ragged-differentiate: expected values without windows, got {op.x.type} (use ragged.compact)"
-        )
+        raise DerivativeFailure(op, f"expected values without windows, got {op.x.type} (use ragged.compact)")
     return shapes.cast(made, op.operation.result.type)
 
 

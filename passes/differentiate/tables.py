@@ -13,11 +13,19 @@ from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir.match import element_of
+from ragged_dialect.passes.base import PassFailure
 
 View: TypeAlias = Any
 """An op as one of its class, which has its operands as fields; the stubs of the bindings have no such classes."""
 
 Rule = Callable[..., ir.Value | Sequence[ir.Value | None] | None]
+
+
+class DerivativeFailure(PassFailure):
+    """What `ragged-differentiate` fails with at an op: its text begins with the name of the pass."""
+
+    def __init__(self, op: Op, message: str) -> None:
+        super().__init__(op, f"ragged-differentiate: {message}")
 
 
 class Rules:

@@ -7,9 +7,8 @@ from math import prod as product
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents
-from ragged_dialect.passes.differentiate.tables import View, transposes
+from ragged_dialect.passes.differentiate.tables import DerivativeFailure, View, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.types import is_ragged
 
@@ -23,7 +22,7 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     like = ctx.like(op.tensor)
     if is_ragged(like.type):
-        raise PassFailure(op.operation, f"ragged-differentiate: expected an element of a dense tensor, got {like.type}")
+        raise DerivativeFailure(op, f"expected an element of a dense tensor, got {like.type}")
     ctx.add(op.tensor, tensor.insert(cotangent, zeros_like(like), list(op.indices)))
 
 
@@ -73,7 +72,7 @@ def _placed(op: ir.Operation, name: str, type_: ir.Type, operands: list[ir.Value
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     like = ctx.like(op.source)
     if is_ragged(like.type):
-        raise PassFailure(op.operation, f"ragged-differentiate: expected a slice of a dense tensor, got {like.type}")
+        raise DerivativeFailure(op, f"expected a slice of a dense tensor, got {like.type}")
     ctx.add(op.source, _placed(op.operation, "tensor.insert_slice", like.type, [cotangent, zeros_like(like)], 1))
 
 
