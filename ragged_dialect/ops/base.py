@@ -9,6 +9,7 @@ from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.dialect import Ragged
 from ragged_dialect.errors import kind_of, require_nothing, wrong_answer
+from ragged_dialect.segments import GROUPS
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_result, has_unit, int_attr, string_attr, tensor_shape, verifier
 
@@ -182,15 +183,4 @@ class MixedOp(RaggedOp):
     `operandSegmentSizes` is filled in by the builders and by the text form (`segments`).
     """
 
-    g0: Operands
-    g1: Operands
-    g2: Operands
-    g3: Operands
-    g4: Operands
-    g5: Operands
-    g6: Operands
-    g7: Operands
-    g8: Operands
-    g9: Operands
-    g10: Operands
-    g11: Operands
+    __annotations__ = {f"g{number}": Operands for number in range(GROUPS)}

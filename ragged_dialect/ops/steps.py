@@ -9,6 +9,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.base import Divides, MixedOp, Pure, Region, Results
 from ragged_dialect.ops.regions import ended, listed
+from ragged_dialect.segments import GROUPS
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_type, has_unit, tensor_shape
 from ragged_dialect.types import dense_type, is_ragged, shape_of, tensor_type
@@ -58,19 +59,7 @@ class StepsOp(MixedOp, name="steps", traits=[Pure]):
     ```
     """
 
-    r0: Results
-    r1: Results
-    r2: Results
-    r3: Results
-    r4: Results
-    r5: Results
-    r6: Results
-    r7: Results
-    r8: Results
-    r9: Results
-    r10: Results
-    r11: Results
-    body: Region
+    __annotations__ = {**{f"r{number}": Results for number in range(GROUPS)}, "body": Region}
     optional = ("reverse",)
     reduces = True
 
