@@ -6,13 +6,14 @@ from itertools import pairwise
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.ir import shapes
 from ragged_dialect.layout import Layout
 from ragged_dialect.merging import merge_rule
 from ragged_dialect.passes.analysis.structure.roots import extent_root, maker_of, root_of, vector_of
 from ragged_dialect.passes.patterns.matching import defining, dim_of, same_meaning, shape
 from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
 from ragged_dialect.traits import int_attr
-from ragged_dialect.types import dense_type, is_ragged
+from ragged_dialect.types import is_ragged
 
 _SAME_STORAGE_MERGES = frozenset({"batch", "components", "rows", "levels", "scale", "untile", "tiles"})
 
@@ -30,7 +31,7 @@ def vector_of_maker(op: ir.Operation, rewriter: Rewriter) -> bool:
     if vector is None:
         return False
     with rewriter.before(op):
-        return rewriter.replace(op, _as_i64(vector))
+        return rewriter.replace(op, shapes.as_vector(vector))
 
 
 def _logical_is_stored(layout: Layout, level: int) -> bool:
@@ -44,18 +45,6 @@ def lengths_not_stored(op: ir.Operation, rewriter: Rewriter) -> bool:
         return False
     with rewriter.before(op):
         return rewriter.replace(op, builders.lengths(x, level))
-
-
-def _as_i64(vector: ir.Value) -> ir.Value:
-    """A vector of i32, i64 or index, widened to i64."""
-    element = vector.type.element_type
-    i64 = ir.IntegerType.get_signless(64)
-    if element == i64:
-        return vector
-    type_ = dense_type(shape(vector).shape, i64)
-    if isinstance(element, ir.IndexType):
-        return arith.IndexCastOp(type_, vector).result
-    return arith.ExtSIOp(type_, vector).result
 
 
 def access_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
