@@ -111,11 +111,13 @@ def _cell(matrix: ir.Value, row: ir.Value, column: Mixed) -> ir.Value:
     return build.to_index(tensor.extract(matrix, [build.value(row), build.value(column)]))
 
 
-def _row_count(matrix: ir.Value, lengths: ir.Value, count: ir.Value | None) -> Case:
-    def wanted() -> Mixed:
-        return _size(lengths) if is_tensor(lengths.type) else _size(matrix) if count is None else count
+def _counted(vector: ir.Value, count: Mixed | None) -> Case:
+    """A case for a vector, or a matrix, of another number of entries, or rows, than there is to be."""
 
-    return build.unequal(_size(matrix), wanted()), -1, wanted(), _size(matrix)
+    def wanted() -> Mixed:
+        return _size(vector) if count is None else count
+
+    return build.unequal(_size(vector), wanted()), -1, wanted(), _size(vector)
 
 
 def _rows(matrix: ir.Value, lengths: ir.Value, count: ir.Value | None = None) -> Cases:
@@ -132,7 +134,7 @@ def _rows(matrix: ir.Value, lengths: ir.Value, count: ir.Value | None = None) ->
         return first(build.sub(columns(), 1), lambda k: build.less(*pair(i, k)))
 
     yield build.equal(columns(), 0), -1, 0, 0
-    yield _row_count(matrix, lengths, count)
+    yield _counted(matrix, _size(lengths) if is_tensor(lengths.type) else count)
     yield _component(_size(matrix), lambda i: build.unequal(_cell(matrix, i, 0), 0), lambda i: (_cell(matrix, i, 0), 0))
     yield _component(_size(matrix), lambda i: build.at_least(decreasing(i), 0), lambda i: pair(i, decreasing(i)))
     yield _component(
@@ -147,7 +149,7 @@ def _row_lengths(matrix: ir.Value, lengths: ir.Value, count: ir.Value | None = N
     def total(i: ir.Value) -> ir.Value:
         return _total(shapes.dim(matrix, 1), lambda k: _cell(matrix, i, k))
 
-    yield _row_count(matrix, lengths, count)
+    yield _counted(matrix, _size(lengths) if is_tensor(lengths.type) else count)
     rows = _size(matrix)
     yield _component(rows, lambda i: build.at_least(negative(i), 0), lambda i: (_cell(matrix, i, negative(i)), 0))
     rows = _size(matrix)
@@ -164,24 +166,18 @@ def _negative(vector: ir.Value) -> Case:
 
 
 def _lengths(lengths: ir.Value, extent: ir.Value, count: ir.Value | None = None) -> Cases:
-    def wanted() -> Mixed:
-        return _size(lengths) if count is None else count
-
-    yield build.unequal(_size(lengths), wanted()), -1, wanted(), _size(lengths)
+    yield _counted(lengths, count)
     yield _negative(lengths)
     summed = _total(_size(lengths), lambda i: shapes.load(lengths, i))
     yield build.unequal(summed, extent), -1, extent, build.capped(summed)
 
 
 def _windows(starts: ir.Value, lengths: ir.Value, extent: ir.Value, count: ir.Value | None = None) -> Cases:
-    def wanted() -> Mixed:
-        return _size(starts) if count is None else count
-
     def stop(i: ir.Value) -> ir.Value:
         return build.capped(build.add_unsigned(shapes.load(starts, i), shapes.load(lengths, i)))
 
     yield build.unequal(_size(starts), _size(lengths)), -1, _size(starts), _size(lengths)
-    yield build.unequal(_size(starts), wanted()), -1, wanted(), _size(starts)
+    yield _counted(starts, count)
     yield _negative(lengths)
     yield _negative(starts)
     # start > extent - length rather than start + length > extent, which could wrap
