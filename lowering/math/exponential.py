@@ -73,6 +73,13 @@ def _reduce(x: Number, bias: int) -> tuple[Number, Number]:
     return t, x - n * high - n * low
 
 
+def _reduce2(x: Number, bias: int) -> tuple[Number, Number]:
+    """(t, r): `x = n + r` with `|r| <= 1 / 2`, and `n + bias` in the low bits of t."""
+    rounding = type_of(x).round + bias
+    t = x + rounding
+    return t, x - (t - rounding)
+
+
 def _power(r: Number) -> Number:
     """`e**r - 1` for `|r| <= ln(2) / 2`."""
     return r * r * r.polynomial(type_of(r).exp) + r
@@ -121,12 +128,9 @@ def exp2(x: Number) -> Number:
     """`2**x` to 1 ulp."""
 
     own = type_of(x)
-    rounding = own.round + 2 * own.bias
 
     def power(x: Number) -> Number:
-        x = x.at_most(own.bias + 1.0)
-        t = x + rounding
-        r = x - (t - rounding)
+        t, r = _reduce2(x.at_most(own.bias + 1.0), 2 * own.bias)
         return _scaled(r * r.polynomial(own.exp2) + 1.0, t.bits())
 
     return _or_zero(x, own.lowest, power)
@@ -135,10 +139,7 @@ def exp2(x: Number) -> Number:
 def exp2_of_sum(x: Number, rest: Number | None) -> Number:
     """`2**(x + rest)` to 1 ulp, for a rest of a few ulps of x at most; without branches for small results."""
     own = type_of(x)
-    rounding = own.round + 2 * own.bias
-    x = x.at_most(own.bias + 2.0).at_least(own.lowest)
-    t = x + rounding
-    r = x - (t - rounding)
+    t, r = _reduce2(x.at_most(own.bias + 2.0).at_least(own.lowest), 2 * own.bias)
     if rest is not None:
         r = r + rest
     return _scaled(r * r.polynomial(own.exp2) + 1.0, t.bits())
@@ -148,10 +149,7 @@ def exp2_at_most_one(x: Number) -> Number:
     """`2**x` for x <= 0, of f32 or f64, 0 where it is below the normal numbers: no clamps but one and a single scale,
     whose exponent is 0 there."""
     own = type_of(x)
-    rounding = own.round + own.bias
-    x = x.at_least(float(-own.bias))
-    t = x + rounding
-    r = x - (t - rounding)
+    t, r = _reduce2(x.at_least(float(-own.bias)), own.bias)
     return (r * r.polynomial(own.exp2) + 1.0) * (t.bits() << own.mantissa).as_float()
 
 
