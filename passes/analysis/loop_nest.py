@@ -7,7 +7,7 @@ puts the body of a producer into a consumer, `join` runs two bodies in one nest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -244,15 +244,10 @@ def _renamed(nest: FusedNest, loops: dict[int, int], count: int) -> FusedNest:
 
 def _combine(consumer: FusedNest, taken: set[int], producer: FusedNest) -> FusedNest:
     """The producer's steps first; inputs `taken` of the consumer read what it yields."""
-    inputs = _Inputs()
-    produced = inputs.shift(producer, 0, {})
-    value = produced(producer.yields[0])
-    shift = len(producer.steps)
-    consumed = inputs.shift(consumer, shift, {k: value for k in taken})
-    steps = (*inputs.steps(producer, produced), *inputs.steps(consumer, consumed))
+    inputs, steps, _, consumed = _together(producer, consumer, taken)
     return replace(
         consumer,
-        inputs=tuple(inputs.operands),
+        inputs=inputs,
         steps=steps,
         yields=tuple(map(consumed, consumer.yields)),
         absorbed=(*producer.absorbed, *producer.roots, *consumer.absorbed),
@@ -288,22 +283,27 @@ class _Inputs:
             self.operands.append(operand)
         return self._numbers[key]
 
-    @staticmethod
-    def steps(nest: FusedNest, moved: Callable[[Ref], Ref]) -> list[Step]:
-        """The steps of a nest with their refs moved."""
-        return [step.reading(moved, step.loop) for step in nest.steps]
+
+def _together(
+    a: FusedNest, b: FusedNest, taken: Iterable[int] = (), number: int = 0, outs: int = 0
+) -> tuple[tuple[Operand, ...], tuple[Step, ...], Callable[[Ref], Ref], Callable[[Ref], Ref]]:
+    """Inputs and steps of two nests as one, the first one's before; and where the refs of both are then. Inputs `taken`
+    of the second one read what the first one yields at a number; its outs are behind so many."""
+    inputs = _Inputs()
+    first = inputs.shift(a, 0, {})
+    second = inputs.shift(b, len(a.steps), dict.fromkeys(taken, first(a.yields[number])), outs)
+    steps = (step.reading(moved, step.loop) for nest, moved in ((a, first), (b, second)) for step in nest.steps)
+    return tuple(inputs.operands), tuple(steps), first, second
 
 
 def join(a: FusedNest, b: FusedNest) -> FusedNest:
     """Two independent nests of equal loops as one with the results of both."""
-    inputs = _Inputs()
-    first = inputs.shift(a, 0, {})
-    second = inputs.shift(b, len(a.steps), {}, len(a.outs))
+    inputs, steps, first, second = _together(a, b, outs=len(a.outs))
     return FusedNest(
         a.kinds,
-        tuple(inputs.operands),
+        inputs,
         (*a.outs, *b.outs),
-        (*inputs.steps(a, first), *inputs.steps(b, second)),
+        steps,
         (*map(first, a.yields), *map(second, b.yields)),
         (*a.roots, *b.roots),
         (*a.results, *b.results),
@@ -332,18 +332,15 @@ def follow(scan: FusedNest, value: ir.Value, consumer: FusedNest) -> FusedNest |
     (result,) = consumer.results
     if not consumer.outs and (out.map != stored.map or result.type != stored.value.type):
         return None  # the scan's own out does for it
-    inputs = _Inputs()
-    first = inputs.shift(scan, 0, {})
-    given = first(scan.yields[number])
     moved = _renamed(consumer, loops, count)
-    second = inputs.shift(moved, len(scan.steps), dict.fromkeys(taken, given))
+    inputs, steps, first, second = _together(scan, moved, taken, number)
     outs, yields, results = list(scan.outs), [first(ref) for ref in scan.yields], list(scan.results)
     outs[number], yields[number], results[number] = out, second(moved.yields[0]), result
     return FusedNest(
         scan.kinds,
-        tuple(inputs.operands),
+        inputs,
         tuple(outs),
-        (*inputs.steps(scan, first), *inputs.steps(moved, second)),
+        steps,
         tuple(yields),
         (*scan.roots, *consumer.roots),
         tuple(results),
