@@ -10,18 +10,7 @@ from ragged_dialect.reference.value import RaggedValue
 
 def component_lengths(x: RaggedValue, dims: Sequence[int]) -> list[int]:
     """Lengths of the last of `dims` under all indices of the others, in the order given."""
-    *parents, last = dims
-    index = [0] * x.shape.rank
-
-    def walk(k: int) -> Iterator[int]:
-        if k == len(parents):
-            yield x.length(last, index)
-            return
-        for i in range(x.length(parents[k], index)):
-            index[parents[k]] = i
-            yield from walk(k + 1)
-
-    return list(walk(0))
+    return _lengths_under(x, x, [(dim, dim) for dim in dims])
 
 
 def require_pairs(op: str, a: RaggedValue, b: RaggedValue, pairs: Sequence[tuple[int, int]]) -> None:
@@ -39,6 +28,11 @@ def _spread_lengths(a: RaggedValue, b: RaggedValue, pairs: Sequence[tuple[int, i
     parents = [(a.shape.layout.letter(i), b.shape.layout.letter(j)) for i, j in pairs[:-1] if j >= 0]
     if all(j >= 0 for _, j in pairs) and all((i == "d") == (j == "d") for i, j in parents):
         return component_lengths(b, [j for _, j in pairs])
+    return _lengths_under(a, b, pairs)
+
+
+def _lengths_under(a: RaggedValue, b: RaggedValue, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Lengths of `b` in the last of some pairs of dims, under all indices that `a` has in the others."""
     *parents, (_, last) = pairs
     mine, theirs = [0] * a.shape.rank, [0] * b.shape.rank
 
