@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
 
 Ends = Callable[[ir.Value], ir.Value]
 """The place where a component ends; it never decreases from one component to the next."""
@@ -25,6 +26,13 @@ def ended(end: Ends, places: list[ir.Value], low: ir.Value, high: ir.Value) -> l
         return [arith.subi(size, step), *found]
 
     return flow.repeat([arith.subi(high, low), *(low for _ in places)], more, halve)[1:]
+
+
+def owner(first: Callable[[ir.Value], ir.Value], number: ir.Value, count: Mixed) -> ir.Value:
+    """The component that has a number, of which there are `count` at most: those of component g begin with `first(g)`,
+    which never decreases."""
+    (component,) = ended(lambda g: first(build.add(g, 1)), [build.add(number, 1)], build.value(0), build.value(count))
+    return component
 
 
 def more(state: list[ir.Value]) -> ir.Value:

@@ -14,7 +14,7 @@ from ragged_dialect.ir.match import made_by, view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import BACKWARDS
 from ragged_dialect.lowering.scf.standing import standing_for
-from ragged_dialect.lowering.search import ended
+from ragged_dialect.lowering.search import owner
 from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
@@ -141,7 +141,7 @@ def _tiles(offsets: ir.Value, rows: ir.Value, tile: int) -> tuple[ir.Value, ir.V
         return arith.addi(arith.divui(shapes.load(offsets, g), build.value(tile)), g)
 
     def start(j: ir.Value) -> ir.Value:
-        (g,) = ended(lambda g: first(build.add(g, 1)), [build.add(j, 1)], build.value(0), components)
+        g = owner(first, j, components)
         end = shapes.load(offsets, build.minimum(build.add(g, 1), components))
         return build.value(
             build.minimum(build.add(shapes.load(offsets, g), build.mul(build.sub(j, first(g)), tile)), end)

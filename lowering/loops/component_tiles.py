@@ -16,7 +16,7 @@ from ragged_dialect.lowering.buffers.subviews import is_address, offsets_of, siz
 from ragged_dialect.lowering.nests.forall_bounds import counts_of
 from ragged_dialect.lowering.rows.cutting import narrow
 from ragged_dialect.lowering.rows.groups import CHUNK, RowGroup, row_groups
-from ragged_dialect.lowering.search import ended
+from ragged_dialect.lowering.search import owner
 
 _SHARES = 256
 """Parts that tiles are shared out in, at most: several for each thread of a machine, so that none waits for long."""
@@ -65,7 +65,7 @@ class ComponentTiles:
         with ir.InsertionPoint(loop.body), self.forall.location:
             low = build.mul(loop.induction_variable, each)
             high = build.minimum(build.add(low, each), tiles)
-            inits = [self._component(build.value(low), count, first, rows)]
+            inits = [owner(lambda g: self._first_tile(g, first, rows), build.value(low), count)]
             inner = scf.ForOp(build.value(low), build.value(high), build.value(1), inits)
             scf.yield_([])
         with ir.InsertionPoint(inner.body), self.forall.location:
@@ -96,11 +96,3 @@ class ComponentTiles:
     def _first_tile(self, component: ir.Value, first: ir.Value, rows: int) -> ir.Value:
         """The tiles before those of a component."""
         return build.value(build.add(build.divide(build.sub(self._offset(component), first), rows), component))
-
-    def _component(self, tile: ir.Value, count: ir.Value, first: ir.Value, rows: int) -> ir.Value:
-        """The component of a tile, by a search."""
-
-        def end(component: ir.Value) -> ir.Value:
-            return self._first_tile(build.value(build.add(component, 1)), first, rows)
-
-        return ended(end, [build.value(build.add(tile, 1))], build.value(0), count)[0]

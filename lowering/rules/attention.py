@@ -21,6 +21,7 @@ from ragged_dialect.lowering.nests.forall import OpenForall
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.scf.context import Lowering
 from ragged_dialect.lowering.scf.parts import Parts
+from ragged_dialect.lowering.search import owner
 from ragged_dialect.ops.attention import Attention, AttentionOp, AttentionVjp, AttentionVjpQOp, groups, wide
 from ragged_dialect.types import shape_of, storage_type
 
@@ -157,19 +158,13 @@ def _of_rows(ctx: Lowering, own: Parts, result: ir.Value, values: ir.Value) -> P
 
 
 def _block(own: Parts, others: tuple[Parts, Parts], number: ir.Value, rows: int, end: bool) -> Block:
-    """The block of rows of a number, found by bisection; of none where the component has no such block."""
+    """The block of rows of a number; of none where the component has no such block."""
     offsets = own.vectors["offsets", 1]
 
-    def first(b: Mixed) -> ir.Value:
+    def first(b: ir.Value) -> ir.Value:
         return build.add(build.divide(shapes.load(offsets, b), rows), b)
 
-    def halve(state: list[ir.Value]) -> list[ir.Value]:
-        middle = build.divide(build.add(state[0], state[1]), 2)
-        before = build.at_most(first(middle), number)
-        return [arith.select(before, middle, state[0]), arith.select(before, state[1], middle)]
-
-    ends = [build.value(0), build.value(own.parents(1))]
-    component = flow.repeat(ends, lambda s: build.more(build.sub(s[1], s[0]), 1), halve)[0]
+    component = owner(first, number, build.sub(own.parents(1), 1))
     start, length = own.component(1, component)
     place = build.minimum(build.mul(build.sub(number, first(component)), build.value(rows)), length)
     count = build.minimum(build.sub(build.value(length), place), rows)
