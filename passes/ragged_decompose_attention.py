@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, math, tensor
@@ -127,6 +128,13 @@ def decomposed(op: ir.Operation, wanted: Sequence[bool], keys_last: bool = True)
 Made = tuple[Callable[[], ir.Value], ...]
 
 
+class _Named(NamedTuple):
+    """A tensor, and letters for its dims."""
+
+    value: ir.Value
+    dims: str
+
+
 class _Attention:
     """Dims by letters: b batch, i queries, j keys, h heads of keys, g heads of queries for each, d and e head dims."""
 
@@ -145,7 +153,9 @@ class _Attention:
         self.heads = "hg" if self.groups > 1 else "h"
         self.lengths = [builders.lengths(x, 1) for x in (k, q)] if self.visible.end else []
         k = without_gaps(k)  # the scores have its levels
-        self.q, self.k, self.v = self._queries(q), self._widened(k), self._widened(v)
+        self.rows = f"bi{self.heads}"
+        self.q = _Named(self._queries(q), f"{self.rows}d")
+        self.k, self.v = _Named(self._widened(k), "bjhd"), _Named(self._widened(v), "bjhe")
         outer, inner = self.nested
         self.order = f"b{outer}{self.heads}{inner}" if keys_last else f"b{outer}{inner}{self.heads}"
         self.unmasked = self._unmasked()
@@ -160,32 +170,30 @@ class _Attention:
 
     def output(self) -> ir.Value:
         """The weighted sums of values."""
-        at = self.order.index("j")
         empty = self._empty(self.order)
-        number = ir.IntegerAttr.get(build.i64(), at)
+        number = ir.IntegerAttr.get(build.i64(), self.order.index("j"))
         weights = ir.Operation.create(
-            "linalg.softmax", results=[empty.type], operands=[self._finite_scores(), empty],
+            "linalg.softmax", results=[empty.type], operands=[self._finite_scores().value, empty],
             attributes={"dimension": number},
         ).result  # fmt: skip
-        weights = self._seen(weights)
-        return self._narrowed(self._sum([(weights, self.order), (self.v, "bjhe")], f"bi{self.heads}e", _product))
+        weights = self._seen(_Named(weights, self.order))
+        return self._narrowed(self._sum([weights, self.v], f"{self.rows}e", _product))
 
-    def _finite_scores(self) -> ir.Value:
+    def _finite_scores(self) -> _Named:
         """The scores, of keys that are not seen far below all others: of no key at all weights are numbers then, and
         so are their derivatives."""
         if self.scored is None:
             return self.scores
         low = build.constant(self.wide, _LOW[bit_width(self.wide)])
-        return self._map([(self.scores, self.order)], self.order, lambda a: self._unless_hidden(a[0], a[0], low))
+        return self._map([self.scores], lambda a: self._unless_hidden(a[0], a[0], low))
 
-    def _seen(self, weights: ir.Value) -> ir.Value:
+    def _seen(self, weights: _Named) -> _Named:
         """Weights, 0 where a score is -inf."""
         if self.scored is None:
             return self._masked(weights, 0.0)
-        ins = [(weights, self.order), (self.scores, self.order)]
-        return self._map(ins, self.order, lambda a: self._zero_for_none(a[1], a[0]))
+        return self._map([weights, self.scores], lambda a: self._zero_for_none(a[1], a[0]))
 
-    def _of_score(self, products: ir.Value, number: int) -> ir.Value:
+    def _of_score(self, products: _Named, number: int) -> _Named:
         """What the region yields as a number, of products."""
         assert self.scored is not None
         block = self.scored
@@ -195,21 +203,19 @@ class _Attention:
             head = heads[0] if len(heads) == 1 else build.value(build.add(build.mul(heads[0], self.groups), heads[1]))
             return inlined(block, [a[0], component, head, query, key])[number]
 
-        return self._map([(products, self.order)], self.order, body)
+        return self._map([products], body)
 
     def log_sum(self) -> ir.Value:
         """The log of the sum of exponentials."""
-        rows, low = f"bi{self.heads}", build.constant(self.wide, float("-inf"))
+        low = build.constant(self.wide, float("-inf"))
 
         def larger(a: list[ir.Value]) -> ir.Value:
             return arith.maximumf(a[0], a[1])
 
-        top = self._fold([(self.scores, self.order)], rows, low, larger)
-        top = self._map([(top, rows)], rows, lambda a: self._finite(a[0]))
-        ins = [(self.scores, self.order), (top, rows)]
-        total = self._sum(ins, rows, lambda a: arith.addf(a[2], math.exp(arith.subf(a[0], a[1]))))
-        made = self._map([(top, rows), (total, rows)], rows, lambda a: arith.addf(a[0], math.log(a[1])))
-        return self._joined(made)
+        top = self._map([self._fold([self.scores], self.rows, low, larger)], lambda a: self._finite(a[0]))
+        ins = [self.scores, top]
+        total = self._sum(ins, self.rows, lambda a: arith.addf(a[2], math.exp(arith.subf(a[0], a[1]))))
+        return self._joined(self._map([top, total], lambda a: arith.addf(a[0], math.log(a[1]))))
 
     def _finite(self, top: ir.Value) -> ir.Value:
         return self._zero_for_none(top, top)
@@ -222,23 +228,19 @@ class _Attention:
         none = arith.cmpf(arith.CmpFPredicate.OEQ, score, build.constant(self.wide, float("-inf")))
         return arith.select(none, hidden, other)
 
-    def _scaled(self, x: ir.Value, dims: str) -> ir.Value:
+    def _scaled(self, x: _Named) -> _Named:
         factor = build.constant(self.wide, self.scale)
-        return self._map([(x, dims)], dims, lambda a: arith.mulf(a[0], factor))
+        return self._map([x], lambda a: arith.mulf(a[0], factor))
 
-    def _unmasked(self) -> ir.Value:
+    def _unmasked(self) -> _Named:
         """The scores, of keys that a query does not see too."""
-        queries = f"bi{self.heads}d"
-        scaled = self._scaled(self.q, queries)
-        made = self._sum([(scaled, queries), (self.k, "bjhd")], self.order, _product)
-        if self.cap is not None:
-            cap = build.constant(self.wide, self.cap)
-            made = self._map(
-                [(made, self.order)], self.order, lambda a: arith.mulf(cap, math.tanh(arith.divf(a[0], cap)))
-            )
-        return made
+        made = self._sum([self._scaled(self.q), self.k], self.order, _product)
+        if self.cap is None:
+            return made
+        cap = build.constant(self.wide, self.cap)
+        return self._map([made], lambda a: arith.mulf(cap, math.tanh(arith.divf(a[0], cap))))
 
-    def _masked(self, scores: ir.Value, other: float) -> ir.Value:
+    def _masked(self, scores: _Named, other: float) -> _Named:
         """`other` where a query does not see a key."""
         if self.visible.is_all:
             return scores
@@ -253,23 +255,24 @@ class _Attention:
             both = seen[0] if len(seen) == 1 else arith.andi(*seen)
             return arith.select(both, a[0], build.constant(self.wide, other))
 
-        return self._map([(scores, self.order), *((x, "b") for x in self.lengths)], self.order, body)
+        return self._map([scores, *(_Named(x, "b") for x in self.lengths)], body)
 
     # How ----------------------------------------------------------------------------------------------
 
-    def _sum(self, ins: Sequence[tuple[ir.Value, str]], result: str, body: Body) -> ir.Value:
+    def _sum(self, ins: Sequence[_Named], result: str, body: Body) -> _Named:
         return self._fold(ins, result, build.constant(self.wide, 0.0), body)
 
-    def _fold(self, ins: Sequence[tuple[ir.Value, str]], result: str, init: ir.Value, body: Body) -> ir.Value:
-        return _generic(ins, (shapes.fill(init, self._empty(result)), result), body)
+    def _fold(self, ins: Sequence[_Named], result: str, init: ir.Value, body: Body) -> _Named:
+        return _generic(ins, _Named(shapes.fill(init, self._empty(result)), result), body)
 
-    def _map(self, ins: Sequence[tuple[ir.Value, str]], result: str, body: Body) -> ir.Value:
-        return _generic(ins, (self._empty(result), result), body)
+    def _map(self, ins: Sequence[_Named], body: Body) -> _Named:
+        """What the body makes of each element of the first tensor, and of those of others there."""
+        return _generic(ins, _Named(self._empty(ins[0].dims), ins[0].dims), body)
 
     def _empty(self, dims: str) -> ir.Value:
         """An uninitialised tensor of such dims."""
         places = {c: Source(0, at) for at, c in enumerate(f"bi{self.heads}d")} | {"j": Source(1, 1), "e": Source(2, 3)}
-        likes = [self.q, self.k, self.v]
+        likes = [x.value for x in (self.q, self.k, self.v)]
         nested = max(dims.find(c) for c in "ij") + 1
         sources = [places[c] if at < nested else None for at, c in enumerate(dims)]
         extents = [likes[places[c].like].type.shape[places[c].level] for c in dims]
@@ -289,7 +292,7 @@ class _Attention:
             return x
         return arith.extf(tensor_type(shape_of(x.type), self.wide), x)
 
-    def _narrowed(self, x: ir.Value) -> ir.Value:
+    def _narrowed(self, x: _Named) -> ir.Value:
         """What has heads of queries as a result has them, in the type of the queries."""
         return self._short(self._joined(x))
 
@@ -304,12 +307,12 @@ class _Attention:
         rest = [[k] for k in range(3, len(x.type.shape))]
         return reshaped(x, [[0], [1, 2], *rest], lambda s: (s[0] // self.groups, self.groups, *s[1:]))
 
-    def _joined(self, x: ir.Value) -> ir.Value:
+    def _joined(self, x: _Named) -> ir.Value:
         """The groups of heads as heads again."""
         if self.groups == 1:
-            return x
-        groups = [[0], [1, 2], *([k] for k in range(3, len(x.type.shape) - 1))]
-        return reshaped(x, groups, lambda s: (s[0] * s[1], *s[2:]))
+            return x.value
+        groups = [[0], [1, 2], *([k] for k in range(3, len(x.dims) - 1))]
+        return reshaped(x.value, groups, lambda s: (s[0] * s[1], *s[2:]))
 
 
 class _Derivative(_Attention):
@@ -317,15 +320,13 @@ class _Derivative(_Attention):
 
     def __init__(self, op: ir.Operation, keys_last: bool) -> None:
         super().__init__(op, keys_last)
-        self.rows = f"bi{self.heads}"
-        self.own, self.outs = f"{self.rows}d", f"{self.rows}e"
         given = view_of(op, AttentionDerivative)
-        ins = [(self.scores, self.order), (self._queries(given.lse), self.rows)]
-        weights = self._map(ins, self.order, lambda a: math.exp(arith.subf(a[0], self._finite(a[1]))))
+        ins = [self.scores, _Named(self._queries(given.lse), self.rows)]
+        weights = self._map(ins, lambda a: math.exp(arith.subf(a[0], self._finite(a[1]))))
         self.weights = self._seen(weights)
         self.slopes = None if self.scored is None else self._of_score(self.unmasked, 1)
 
-    def _of_scores(self, ins: Sequence[tuple[ir.Value, str]], body: Body) -> ir.Value:
+    def _of_scores(self, ins: Sequence[_Named], body: Body) -> _Named:
         """Weights times what the body makes of them and of `ins`, and times the derivative of the score; 0 where a
         query does not see a key: its own score is finite, so that derivatives of this are none of infinities."""
 
@@ -339,27 +340,25 @@ class _Derivative(_Attention):
             return arith.mulf(made, arith.subf(build.constant(self.wide, 1.0), arith.mulf(part, part)))
 
         first = self.unmasked if self.slopes is None else self.slopes
-        made = self._map([(first, self.order), (self.weights, self.order), *ins], self.order, whole)
-        return self._masked(made, 0.0)
+        return self._masked(self._map([first, self.weights, *ins], whole), 0.0)
 
 
 class _Jvp(_Derivative):
     def made(self) -> Made:
         given = view_of(self.op, AttentionJvpOp)
-        tq, tk = self._scaled(self._queries(given.tq), self.own), self._widened(given.tk)
-        first = self._sum([(tq, self.own), (self.k, "bjhd")], self.order, _product)
-        second = self._sum([(self._scaled(self.q, self.own), self.own), (tk, "bjhd")], self.order, _product)
-        ins = [(first, self.order), (second, self.order)]
-        parts = self._of_scores(ins, lambda a: arith.addf(a[0], a[1]))
-        totals = self._sum([(parts, self.order)], self.rows, lambda a: arith.addf(a[1], a[0]))
+        tq = self._scaled(_Named(self._queries(given.tq), self.q.dims))
+        tk = _Named(self._widened(given.tk), self.k.dims)
+        first = self._sum([tq, self.k], self.order, _product)
+        second = self._sum([self._scaled(self.q), tk], self.order, _product)
+        parts = self._of_scores([first, second], lambda a: arith.addf(a[0], a[1]))
+        totals = self._sum([parts], self.rows, lambda a: arith.addf(a[1], a[0]))
 
         def output() -> ir.Value:
-            of_scores = self._sum([(parts, self.order), (self.v, "bjhe")], self.outs, _product)
-            of_values = self._sum([(self.weights, self.order), (self._widened(given.tv), "bjhe")], self.outs, _product)
-            ins = [(of_scores, self.outs), (of_values, self.outs), (totals, self.rows)]
-            ins.append((self._queries(given.o), self.outs))
-            made = self._map(ins, self.outs, lambda a: arith.subf(arith.addf(a[0], a[1]), arith.mulf(a[2], a[3])))
-            return self._narrowed(made)
+            outs = f"{self.rows}e"
+            of_scores = self._sum([parts, self.v], outs, _product)
+            of_values = self._sum([self.weights, _Named(self._widened(given.tv), self.v.dims)], outs, _product)
+            ins = [of_scores, of_values, totals, _Named(self._queries(given.o), outs)]
+            return self._narrowed(self._map(ins, lambda a: arith.subf(arith.addf(a[0], a[1]), arith.mulf(a[2], a[3]))))
 
         return output, lambda: self._joined(totals)
 
@@ -368,19 +367,15 @@ class _Vjp(_Derivative):
     def __init__(self, op: ir.Operation, keys_last: bool) -> None:
         super().__init__(op, keys_last)
         given = view_of(op, AttentionVjp)
-        self.upstream = self._queries(given.upstream)
-        products = self._sum([(self.upstream, self.outs), (self.v, "bjhe")], self.order, _product)
-        ins = [(products, self.order), (self._queries(given.delta), self.rows)]
-        self.parts = self._of_scores(ins, lambda a: arith.subf(a[0], a[1]))
+        self.upstream = _Named(self._queries(given.upstream), f"{self.rows}e")
+        products = self._sum([self.upstream, self.v], self.order, _product)
+        delta = _Named(self._queries(given.delta), self.rows)
+        self.parts = self._of_scores([products, delta], lambda a: arith.subf(a[0], a[1]))
 
 
 class _VjpQ(_Vjp):
     def made(self) -> Made:
-        return (
-            lambda: self._narrowed(
-                self._scaled(self._sum([(self.parts, self.order), (self.k, "bjhd")], self.own, _product), self.own)
-            ),
-        )
+        return (lambda: self._narrowed(self._scaled(self._sum([self.parts, self.k], self.q.dims, _product))),)
 
 
 class _VjpKv(_Vjp):
@@ -388,12 +383,10 @@ class _VjpKv(_Vjp):
 
     def made(self) -> Made:
         def keys() -> ir.Value:
-            return self._short(
-                self._scaled(self._sum([(self.parts, self.order), (self.q, self.own)], "bjhd", _product), "bjhd")
-            )
+            return self._short(self._scaled(self._sum([self.parts, self.q], self.k.dims, _product)).value)
 
         def values() -> ir.Value:
-            return self._short(self._sum([(self.weights, self.order), (self.upstream, self.outs)], "bjhe", _product))
+            return self._short(self._sum([self.weights, self.upstream], self.v.dims, _product).value)
 
         return keys, values
 
@@ -427,10 +420,10 @@ def _product(a: list[ir.Value]) -> ir.Value:
     return arith.addf(a[2], arith.mulf(a[0], a[1]))
 
 
-def _generic(ins: Sequence[tuple[ir.Value, str]], out: tuple[ir.Value, str], body: Body) -> ir.Value:
-    loops = "".join(dict.fromkeys(out[1] + "".join(dims for _, dims in ins)))
+def _generic(ins: Sequence[_Named], out: _Named, body: Body) -> _Named:
+    loops = "".join(dict.fromkeys(out.dims + "".join(x.dims for x in ins)))
     maps = [
-        ir.AffineMap.get(len(loops), 0, [ir.AffineDimExpr.get(loops.index(c)) for c in dims]) for _, dims in (*ins, out)
+        ir.AffineMap.get(len(loops), 0, [ir.AffineDimExpr.get(loops.index(c)) for c in x.dims]) for x in (*ins, out)
     ]
-    kinds = ["parallel" if c in out[1] else "reduction" for c in loops]
-    return generic([x for x, _ in ins], [out[0]], maps, kinds, lambda a: [body(a)]).result
+    kinds = ["parallel" if c in out.dims else "reduction" for c in loops]
+    return _Named(generic([x.value for x in ins], [out.value], maps, kinds, lambda a: [body(a)]).result, out.dims)
