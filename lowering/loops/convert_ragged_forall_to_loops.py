@@ -83,13 +83,7 @@ def _convert_forall(op: ir.Operation, parallel: bool) -> ir.Block:
         Mapping(tile=mapping.tile).give(loop.operation)
     source = op.regions[0].blocks[0]
     with ir.InsertionPoint(loop.body):
-        rest: build.Mixed = loop.induction_variable
-        indices: list[build.Mixed] = []
-        for count in reversed(counts[1:]):
-            outer = build.divide(rest, count)
-            indices.insert(0, build.sub(rest, build.mul(outer, count)))
-            rest = outer
-        indices.insert(0, rest)
+        indices = build.digits(loop.induction_variable, counts)
         for old, new in zip(source.arguments, indices, strict=True):
             old.replace_all_uses_with(build.value(new))
         append(loop.body, list(source.operations)[:-1])

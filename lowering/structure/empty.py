@@ -228,13 +228,8 @@ class _Empty:
 
 
 def _digits(number: ir.Value, sizes: Sequence[Mixed]) -> list[Mixed]:
-    """The index tuple of a place among tuples of some sizes, of which the first one does not count."""
-    digits: list[Mixed] = []
-    for size in reversed(sizes[1:]):
-        rest = build.divide(number, build.maximum(size, 1))
-        digits.insert(0, build.sub(number, build.mul(rest, size)))
-        number = rest
-    return [number, *digits]
+    """`build.digits` for sizes that may be 0, where there is no place."""
+    return build.digits(number, [1, *(build.maximum(size, 1) for size in sizes[1:])])
 
 
 def _cut(like: Parts, axis: int, count: int) -> Parts:

@@ -170,6 +170,17 @@ def remainder(a: ir.Value, b: Mixed) -> Mixed:
     return 0 if isinstance(b, int) and b == 1 else arith.remui(a, value(b))
 
 
+def digits(number: ir.Value, sizes: Sequence[Mixed]) -> list[Mixed]:
+    """The index tuple of a place among all tuples of some sizes above 0, of which the first one does not count."""
+    rest: Mixed = number
+    found: list[Mixed] = []
+    for size in reversed(sizes[1:]):
+        outer = divide(rest, size)
+        found.insert(0, sub(rest, mul(outer, size)))
+        rest = outer
+    return [rest, *found]
+
+
 def to_index(x: ir.Value) -> ir.Value:
     """An integer of any width as index."""
     return x if isinstance(x.type, ir.IndexType) else arith.index_cast(index_type(), x)
