@@ -87,7 +87,7 @@ def may_overlap(buffers: Iterable[ir.Value]) -> bool:
     return any(not _is_fresh(b) and not isinstance(b.owner, ir.Block) for b in buffers)
 
 
-def apart(a: ir.Value, b: ir.Value) -> bool:
+def disjoint(a: ir.Value, b: ir.Value) -> bool:
     """Whether two buffers, which are no views, share no memory."""
     return a != b and not may_overlap([a, b])
 

@@ -18,7 +18,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import terminator
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers.subviews import (
-    apart,
+    disjoint,
     extent_key,
     is_buffer,
     is_same,
@@ -77,7 +77,7 @@ def _independent(a: Cut, b: Cut) -> bool:
     for k, x in enumerate(a.generic.operands):
         for j, y in enumerate(b.generic.operands):
             written = k >= a.generic.n_inputs or j >= b.generic.n_inputs
-            if not written or not is_buffer(x) or not is_buffer(y) or apart(root(x), root(y)):
+            if not written or not is_buffer(x) or not is_buffer(y) or disjoint(root(x), root(y)):
                 continue
             if not is_same(x, y) or a.dim(k) != b.dim(j) or a.dim(k) < 0:
                 return False
