@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -429,11 +429,9 @@ func.func @f(%x: tensor<?x?xf64, #l>) -> ({types}) {{
 }}"""
 
 
-def _mapped(text: str) -> Any:
+def _lowered(text: str, until: str = "") -> Any:
     module = load_module(text, context(), "p")
-    for stage in gpu_pipeline(check=False):
-        if stage.name == "gpu":
-            break
+    for stage in takewhile(lambda stage: stage.name != until, gpu_pipeline(check=False)):
         stage.run(module)
     return module
 
@@ -442,7 +440,7 @@ def _mapped(text: str) -> Any:
 @pytest.mark.parametrize(("count", "threads"), [(5, ""), (6, "512"), (24, "128")])
 def test_blocks_are_as_large_as_there_is_room_for_sums(count: int, threads: str) -> None:
     text = _sums(count)
-    assert re.findall(r'schedule = "balanced"(?:, threads = (\d+))?', str(_mapped(text))) == [threads]
+    assert re.findall(r'schedule = "balanced"(?:, threads = (\d+))?', str(_lowered(text, "gpu"))) == [threads]
     offsets = _offsets([3, 0, 700, 1])
     x = np.random.default_rng(3).integers(-9, 10, int(offsets[-1])).astype(np.float64)
     sums = np.array([x[low:high].sum() for low, high in pairwise(offsets)])
@@ -451,7 +449,7 @@ def test_blocks_are_as_large_as_there_is_room_for_sums(count: int, threads: str)
 
 
 def test_what_does_not_fit_is_an_error() -> None:
-    text = str(_mapped(_sums(24))).replace(", threads = 128 : i64", "")
+    text = str(_lowered(_sums(24), "gpu")).replace(", threads = 128 : i64", "")
     with pytest.raises(PassError, match="expected at most 128 threads, for which shared memory has room, got 256"):
         Stage("gpu", "convert-forall-to-gpu").run(load_module(text, context(), "p"))
 
@@ -473,10 +471,7 @@ one, and Triton 3.9 takes 10.5."""
 
 @cache
 def _kernels(name: str) -> str:
-    module = load_module(_CODE[name][0], context(), name)
-    for stage in gpu_pipeline(check=False):
-        stage.run(module)
-    return kernels_to_llvm(module)
+    return kernels_to_llvm(_lowered(_CODE[name][0]))
 
 
 @pytest.mark.sampled(8)
