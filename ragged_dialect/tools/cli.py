@@ -15,6 +15,8 @@ from ragged_dialect.errors import RaggedError, said_by
 from ragged_dialect.runtime.whole_files import replacing
 
 if TYPE_CHECKING:
+    import argparse
+
     from ragged_dialect.asm.diagnostics import Diagnostic
 
 SUCCESS, FAILURE, INTERRUPTED = 0, 1, 130
@@ -88,6 +90,17 @@ def _open_closed_streams() -> None:
     sys.stdin = sys.stdin or open(0, closefd=False)
     sys.stdout = sys.stdout or open(1, "w", closefd=False)
     sys.stderr = sys.stderr or open(2, "w", closefd=False, errors="backslashreplace")
+
+
+def program_parser(tool: str, description: str) -> argparse.ArgumentParser:
+    """The parser of a tool for a function of a program in a file."""
+    import argparse  # start-up time
+
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(tool, description=description, formatter_class=formatter, allow_abbrev=False)
+    parser.add_argument("file", nargs="?", default=STREAM, help=".mlir text or bytecode; standard input for '-'")
+    parser.add_argument("--entry", metavar="NAME", help="the function (default: the only public one)")
+    return parser
 
 
 def read_input(path: str) -> bytes:

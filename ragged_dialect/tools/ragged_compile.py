@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ragged_dialect.errors import CompileError
 from ragged_dialect.tools.apart import require_apart
-from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, shown_name, write_output
+from ragged_dialect.tools.cli import STREAM, SUCCESS, program_parser, read_input, run_tool, shown_name, write_output
 
 _DESCRIPTION = """Compiles a function of a module to a file.
 
@@ -18,14 +18,7 @@ _DESCRIPTION = """Compiles a function of a module to a file.
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ragged-compile",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("file", nargs="?", default=STREAM, help=".mlir text or bytecode; standard input for '-'")
-    parser.add_argument("--entry", metavar="NAME", help="the function (default: the only public one)")
+    parser = program_parser("ragged-compile", _DESCRIPTION)
     parser.add_argument("--target", default="cpu", help="cpu (default), or the GPU architecture: sm_80, sm_90, …")
     parser.add_argument("-o", dest="output", metavar="FILE", help="the file: libNAME.so, or a Python module")
     parser.add_argument("--cpu", default="host", help="for --target cpu: which CPU, host (default) or a portable one")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.tools.apart import require_apart
-from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, shown_name, write_output
+from ragged_dialect.tools.cli import STREAM, SUCCESS, program_parser, read_input, run_tool, shown_name, write_output
 
 _DESCRIPTION = """Compiles a function of a module and runs it.
 
@@ -20,14 +20,7 @@ are printed, or saved as result0, result1, …; a ragged one as result0, result0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ragged-run",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("file", nargs="?", default=STREAM, help=".mlir text or bytecode; standard input for '-'")
-    parser.add_argument("--entry", metavar="NAME", help="the function (default: the only public one)")
+    parser = program_parser("ragged-run", _DESCRIPTION)
     parser.add_argument("--input", action="append", default=[], dest="inputs", metavar="X", help="a file or a number")
     parser.add_argument(
         "--target",
