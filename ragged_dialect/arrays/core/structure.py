@@ -175,6 +175,8 @@ class Structure:
             return None
         level = self.letters.index("w")
         lengths = self.lengths(level)
+        if level == len(self.letters) - 1:
+            return int(lengths.sum())
         low = self.starts(level) * (lengths > 0)  # where nothing begins is nobody's business
         high = low + lengths
         for below in range(level + 1, len(self.letters)):

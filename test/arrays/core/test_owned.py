@@ -240,3 +240,22 @@ def test_weak_references() -> None:
     del x
     gc.collect()
     assert not kept
+
+
+def test_slices_of_lists_are_measured_by_their_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where each begins is looked at where there are levels below."""
+    looked_at: list[int] = []
+    starts = Structure.starts
+
+    def looked(structure: Structure, level: int) -> Any:
+        looked_at.append(level)
+        return starts(structure, level)
+
+    monkeypatch.setattr(Structure, "starts", looked)
+    list_of_lists = rg.from_lengths(V, [2, 1], [1, 4, 3])
+    for x, count in ((rg.from_lengths(V, [3, 0, 5])[:, :2], 4), (list_of_lists[:, :1], 4)):
+        axis = x.axes[0]
+        assert axis is not None
+        looked_at.clear()
+        assert axis.shown == count
+        assert bool(looked_at) == (axis.letters[-1] != "w")
