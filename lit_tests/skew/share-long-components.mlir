@@ -483,3 +483,42 @@ func.func @read_elsewhere(%offsets: memref<?xi64>, %x: memref<?x64xf32>, %y: mem
   }
   return
 }
+
+// -----
+
+// A call that ends has computed little: of offsets that are an argument it is asked about first.
+
+// CHECK-LABEL: func.func @map_before
+// REFUSE-LABEL: func.func @map_before
+// REFUSE: llvm.call @ragged_refuse_skew
+// REFUSE: math.exp
+// REFUSE: scf.forall
+func.func @map_before(%offsets: memref<?xi64>, %x: memref<?xf32>, %e: memref<?xf32>, %sums: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = memref.dim %offsets, %c0 : memref<?xi64>
+  %n = arith.subi %size, %c1 : index
+  linalg.generic {indexing_maps = [affine_map<(r) -> (r)>, affine_map<(r) -> (r)>], iterator_types = ["parallel"]}
+      ins(%x : memref<?xf32>) outs(%e : memref<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %part = memref.subview %e[%low] [%length] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %sum = memref.subview %sums[%b] [1] [1] : memref<?xf32> to memref<f32, strided<[], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(r) -> (r)>, affine_map<(r) -> ()>], iterator_types = ["reduction"]}
+        ins(%part : memref<?xf32, strided<[1], offset: ?>>) outs(%sum : memref<f32, strided<[], offset: ?>>) {
+    ^bb0(%a: f32, %acc: f32):
+      %0 = arith.addf %acc, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.ir.match import terminator
@@ -57,7 +58,8 @@ class ShareLongComponents(RaggedPass):
     and those whose lengths do not come from offsets.
 
     With `refuse` programs stay small: a call ends before a forall that has a long component (`ragged_refuse_skew`), and
-    who made it compiles the program that shares them; the attribute `ragged.refuses_skew` of the module says so.
+    who made it compiles the program that shares them; the attribute `ragged.refuses_skew` of the module says so. Where
+    the offsets are an argument it ends before what else is computed in the forall's block, or that would be done twice.
     Programs that call others' functions share them at once, since what these do must not be done twice.
     Precondition: bufferized.
     """
@@ -94,15 +96,26 @@ def _refuse(found: list[_Components], elements: int) -> bool:
     for one in found:
         alike.setdefault((one.forall.block, one.offsets), []).append(one)
     for first, *others in alike.values():
-        width = max(one.width for one in (first, *others))
-        with ir.InsertionPoint(first.forall), first.forall.location:
+        width, count = max(one.width for one in (first, *others)), counts_of(first.forall)[0]
+        with ir.InsertionPoint(_asked_before(first, count)), first.forall.location:
             metadata = memref.extract_strided_metadata(first.offsets)
             start = build.mul(metadata[1], 8)
             address = build.add(memref.extract_aligned_pointer_as_index(first.offsets), start)
-            count = counts_of(first.forall)[0]
             given = [address, metadata[3], count, -(-elements // width)]
             call(REFUSE, [build.to_i64(build.value(x)) for x in given])
     return bool(alike)
+
+
+def _asked_before(one: _Components, count: Mixed) -> ir.Operation:
+    """The op before which a call may end. What comes before is done for nothing, and again by the other program, every
+    time: of offsets that are an argument it is the first op of the block, or the first one after what counts them."""
+    owner = one.offsets.owner
+    if not isinstance(owner, ir.Block) or owner.owner.operation.name != "func.func":
+        return one.forall
+    ops = [op.operation for op in one.forall.block.operations]
+    if isinstance(count, int) or isinstance(count.owner, ir.Block) or count.owner.operation not in ops:
+        return ops[0]
+    return ops[ops.index(count.owner.operation) + 1]
 
 
 @dataclass(frozen=True)
