@@ -22,7 +22,7 @@ from ragged_dialect.ir.match import (
 from ragged_dialect.ir.walk import erase_unused
 from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.analysis.gathering import Gathered, inline_gathered
-from ragged_dialect.passes.analysis.loop_nest import FusedNest, Operand, follow, inline, join, write
+from ragged_dialect.passes.analysis.loop_nest import FusedNest, Operand, Ref, follow, inline, join, write
 from ragged_dialect.passes.analysis.structure.keys import structural_source
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
@@ -87,7 +87,7 @@ class RaggedFuse(RaggedPass):
     Options: `max-ops`, the most scalar ops in a body, at least 1; `siblings=false` joins no nests. Nests that reduce
     rows of at most half of `rows` elements, all rows alike, take in nothing that has an element for each component:
     they would run component by component, with a few rows at a time. Of up to `rows` elements they take in nothing of
-    it that others read too.
+    it that others read too. With `rows` folds of lists take in no single elements that are looked up in a table.
     """
 
     anchor = "any"
@@ -226,7 +226,7 @@ class _Block:
             return None
         if nest.is_scan and not _has_rows(nest) and any(step.name not in _CHEAP for step in producer.steps):
             return None
-        if _parts_elements(nest, producer):
+        if _parts_elements(nest, producer) or (self.rows and _parts_lookups(nest, operand, producer)):
             return None
         fused = inline(nest, value, producer)
         if fused is None or (not fused.outs and _like_of(op, fused, self.sources) is None):
@@ -370,6 +370,27 @@ def _parts_elements(nest: FusedNest, producer: FusedNest) -> bool:
     """Whether functions of single elements would leave the loop over all of them for loops over windows, of which short
     ones fill no vector."""
     return _reads_windows(producer) and not (_is_cheap(nest) or _reads_windows(nest) or _has_rows(nest))
+
+
+def _parts_lookups(nest: FusedNest, operand: Operand, producer: FusedNest) -> bool:
+    """Whether single elements of a table, at places that are read for each, would be looked up list by list. Of short
+    lists a processor waits for a few at a time, in a loop over all of them for many: lists of 3 of a table of 4 MiB
+    take a third to a half of the time, long lists as long as before."""
+    reduced = {loop for loop, kind in enumerate(nest.kinds) if kind == "reduction"} & operand.partial_loops()
+    return bool(reduced) and operand.loops[-1] in reduced and _looks_up(producer)
+
+
+def _looks_up(nest: FusedNest) -> bool:
+    """Whether a nest reads a tensor where numbers say that it reads for each element."""
+    whole = set(range(len(nest.kinds)))
+    read: set[Ref] = {("in", number) for number, x in enumerate(nest.inputs) if whole <= set(x.loops)}
+    for number, step in enumerate(nest.steps):
+        places = step.operands[1:] if step.name == "tensor.extract" else step.operands
+        if not read.isdisjoint(places):
+            if step.name == "tensor.extract":
+                return True
+            read.add(("step", number))
+    return False
 
 
 def _is_cheap(nest: FusedNest) -> bool:
