@@ -116,6 +116,8 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # every import in a function asks for `__path__`
+        raise AttributeError(name)
     try:
         module = _import(_LAZY.get(name, f"dialects.{name}"))
     except ImportError as error:

@@ -4,7 +4,9 @@
 // CHECK-LABEL: llvm.func @h
 // CHECK: %[[TILE:.*]] = llvm.mlir.constant(512 : i64)
 // CHECK: llvm.call @ragged_parallel_for(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[TILE]])
+// A kernel is inlined into its task before LLVM optimises it, which it would do twice.
 // CHECK: llvm.func internal @h_kernel0(
+// CHECK-SAME: attributes {always_inline}
 // CHECK-NOT: ragged.mapping
 llvm.func @h(%n: i64, %work: i64, %p: !llvm.ptr) {
   %zero = llvm.mlir.constant(0 : i64) : i64

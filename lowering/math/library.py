@@ -6,6 +6,7 @@ unused symbols would be dropped before it runs: `llvm.compiler.used` keeps them.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,13 @@ def has_fused(isa: str) -> bool:
     return host_has("fma") if isa == "auto" else isa in ("avx2", "avx512", "avx512bf16")
 
 
-def required_libraries() -> list[str]:
+@cache
+def required_libraries() -> tuple[str, ...]:
     """Paths of the shared libraries that expanded code may call, for ExecutionEngine's shared_libs."""
     if libmvec() is None:
-        return []
+        return ()
     lines = Path("/proc/self/maps").read_text().splitlines()
-    return sorted({line.split(maxsplit=5)[5] for line in lines if "/libmvec" in line})
+    return tuple(sorted({line.split(maxsplit=5)[5] for line in lines if "/libmvec" in line}))
 
 
 def call_masked(call: ir.Operation, operands: list[ir.Value], mask: ir.Value) -> ir.Value:

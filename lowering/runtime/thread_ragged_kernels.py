@@ -84,8 +84,11 @@ class ThreadRaggedKernels(RaggedPass):
             del kernel.attributes[KERNEL]  # nothing is left to do for it
             Mapping().give(kernel)
         calls = _calls(op, kernels)
-        for kernel in kernels.values():  # its task alone calls it: inlined there, nothing is left
+        for kernel in kernels.values():
             kernel.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+            # Its task alone calls it. Inlined there first, nothing is left; LLVM itself does so after it has optimised it,
+            # and optimises the task again.
+            kernel.attributes["always_inline"] = ir.UnitAttr.get()
         tasks = {name: free_symbol(op, f"{name}_task") for name in kernels}
         captured = {name: _captured(kernel) for name, kernel in kernels.items()}
         texts = [_RUNTIME, *(_task(tasks[name], name, _types(k), captured[name]) for name, k in kernels.items())]

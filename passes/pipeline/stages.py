@@ -235,13 +235,20 @@ def _foreign_stage(element: Element, anchors: tuple[str, ...], context: ir.Conte
     if element.name.startswith("transform-"):  # libraries may have ops of ours
         load_named(" ".join(extensions.LATER), context)
     stage = Stage(element.name, element.text, anchors)
+    if (root, str(stage)) in _accepted:
+        return stage
     message = _refusal(str(stage), context, root)
     if _is_unknown(message):
         raise UnknownPass(element.name, element.column)
     if message:
         lines = [line for line in message.splitlines() if line.strip() and "to inner pipeline" not in line]
         raise pipeline_error(element.column, f"'{element.name}': {'; '.join(lines)}")
+    _accepted.add((root, str(stage)))
     return stage
+
+
+_accepted: set[tuple[str, str]] = set()
+"""Passes of MLIR's with their options that it took below an op: it forgets none."""
 
 
 def _refusal(text: str, context: ir.Context, root: str = MODULE) -> str:
