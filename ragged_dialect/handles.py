@@ -25,6 +25,7 @@ def check(ir: ModuleType, library: ModuleType) -> None:
     operation.detach_from_parent = _detach_of(operation.detach_from_parent)
     operation.move_before = _move_of(operation.move_before, _beside)
     operation.move_after = _move_of(operation.move_after, _beside)
+    _walks.append(operation.walk)
     operation.walk = _walk_of(ir, operation.walk)
     ir.Block.append = _move_of(ir.Block.append, _appended)
     ir.Block.erase_argument = _erase_argument_of(ir.Block.erase_argument)
@@ -240,6 +241,21 @@ def _walk_of(ir: ModuleType, walk: Callable[..., None]) -> Callable[..., None]:
             raise raised[0]
 
     return checked
+
+
+_walks: list[Callable[..., None]] = []
+"""The bindings' own `walk`."""
+
+
+def visit_all(op: ir.Operation, visit: _Visit, order: ir.WalkOrder) -> None:
+    """`walk` with a callback of our own that raises nothing and gives a WalkResult: most of what passes do, so no other
+    call is around it."""
+    try:
+        _walks[0](op, visit, order)
+    except RuntimeError as error:
+        if "KeyboardInterrupt" in str(error):  # one in the callback comes out as text
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _visit(ir: ModuleType, op: ir.Operation, callback: _Visit, first: bool) -> ir.WalkResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
@@ -64,7 +65,8 @@ class ExpandRaggedFloats(RaggedPass):
             raise PassFailure(op, f"expected half to be one of {', '.join(HALVES)}, got {self.half}")
         soft = self.half == "soft" or (self.half == "auto" and not has_halves())
         ops = ops_in(op)
-        elements = {element_of(type_) for type_ in {value.type for inner in ops for value in _values(inner)}}
+        values = (value for inner in ops for values in _values(inner) for value in values)
+        elements = {element_of(type_) for type_ in {value.type for value in values}}
         named = BFLOAT_ROUNDING in functions_of(op)
         if not named and any(isinstance(element, ir.BF16Type) for element in elements):
             op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT, source_name=BFLOAT_ROUNDING))
@@ -99,9 +101,11 @@ def _lack(op: ir.Operation) -> str | None:
     return None
 
 
-def _values(op: ir.Operation) -> list[ir.Value]:
+def _values(op: ir.Operation) -> Iterator[Sequence[ir.Value]]:
     """What an op defines; a mere argument is rounded on its way too."""
-    return [*op.results, *(argument for block in blocks_of(op) for argument in block.arguments)]
+    yield op.results
+    if len(op.regions):  # few have some
+        yield from (block.arguments for block in blocks_of(op))
 
 
 def _rewrite(op: ir.Operation, soft: bool) -> None:

@@ -69,7 +69,8 @@ class ThreadRaggedKernels(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the calls of every kernel of a module."""
-        settle(find_ops(op, *BRANCHES))
+        found = find_ops(op, "llvm.call", *BRANCHES)
+        settle(branch for branch in found if branch.name in BRANCHES)
         body = op.regions[0].blocks[0]
         kernels = {
             f.operation.attributes["sym_name"].value: f.operation
@@ -83,7 +84,7 @@ class ThreadRaggedKernels(RaggedPass):
             _check(kernel)
             del kernel.attributes[KERNEL]  # nothing is left to do for it
             Mapping().give(kernel)
-        calls = _calls(op, kernels)
+        calls = [op for op in found if "callee" in op.attributes and op.attributes["callee"].value in kernels]
         for kernel in kernels.values():
             kernel.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
             # Its task alone calls it. Inlined there first, nothing is left; LLVM itself does so after it has optimised it,
@@ -119,11 +120,6 @@ def _check(kernel: ir.Operation) -> None:
         raise PassFailure(
             kernel, f"expected {KERNEL} on a function with a body of type (i64, i64, i64, …), got {type_}"
         )
-
-
-def _calls(module: ir.Operation, kernels: dict[str, ir.Operation]) -> list[ir.Operation]:
-    found = [op for op in find_ops(module, "llvm.call") if "callee" in op.attributes]
-    return [op for op in found if op.attributes["callee"].value in kernels]
 
 
 def _types(kernel: ir.Operation) -> list[str]:

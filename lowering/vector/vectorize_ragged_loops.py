@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import ancestors
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.loops.annotations import LOOP, keep_rolled
 from ragged_dialect.lowering.math.library import require_isa
@@ -74,9 +75,11 @@ class VectorizeRaggedLoops(RaggedPass):
         if found is None:
             return
         self._vectorize(op, found)
-        for loop in find_ops(op, "scf.for"):
-            if LOOP not in loop.attributes and _is_around(loop):
-                keep_rolled(loop)
+        for inner in find_ops(op, "scf.for", "scf.while"):
+            if inner.name == "scf.while" or static_count(inner) is None:  # LLVM does not take it apart
+                for loop in ancestors(inner):
+                    if loop.name == "scf.for" and LOOP not in loop.attributes:
+                        keep_rolled(loop)
 
     def _vectorize(self, op: ir.Operation, found: Registers) -> None:
         loops: list[ir.Operation] = []
@@ -118,9 +121,3 @@ class VectorizeRaggedLoops(RaggedPass):
 def _by_index(op: ir.Operation) -> list[ir.Operation]:
     """The loops of an index; those of another integer stay as they are."""
     return [loop for loop in find_ops(op, "scf.for") if isinstance(loop.operands[0].type, ir.IndexType)]
-
-
-def _is_around(loop: ir.Operation) -> bool:
-    """Whether there is a loop inside that LLVM does not take apart."""
-    inside = (inner for inner in find_ops(loop, "scf.for", "scf.while") if inner != loop)
-    return any(inner.name == "scf.while" or static_count(inner) is None for inner in inside)

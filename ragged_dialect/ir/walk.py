@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count
 
 from ragged_dialect._mlir import Op, ir
+from ragged_dialect.handles import visit_all
 from ragged_dialect.ir.match import blocks_of, is_read
 
 
@@ -16,9 +17,12 @@ def ops_in(root: Op, closed: Callable[[ir.Operation], bool] | None = None) -> li
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         add(op)
-        return skip if closed is not None and closed(op) else advance
+        return advance
 
-    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    if closed is None:
+        visit_all(root.operation, visit, ir.WalkOrder.PRE_ORDER)
+    else:
+        root.operation.walk(lambda op: skip if add(op) or closed(op) else advance, ir.WalkOrder.PRE_ORDER)
     return found
 
 
