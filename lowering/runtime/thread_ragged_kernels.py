@@ -87,8 +87,7 @@ class ThreadRaggedKernels(RaggedPass):
         calls = [op for op in found if "callee" in op.attributes and op.attributes["callee"].value in kernels]
         for kernel in kernels.values():
             kernel.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-            # Its task alone calls it. Inlined there first, nothing is left; LLVM itself does so after it has optimised it,
-            # and optimises the task again.
+            # Its task alone calls it. LLVM would optimise it, inline it there, and optimise the task, too.
             kernel.attributes["always_inline"] = ir.UnitAttr.get()
         tasks = {name: free_symbol(op, f"{name}_task") for name in kernels}
         captured = {name: _captured(kernel) for name, kernel in kernels.items()}
