@@ -30,7 +30,12 @@ def test_what_mlir_took_once_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch
     for stage in pipelines.cpu_pipeline():
         stages.parse_pipeline(stage.text, where)
     asked: list[str] = []
-    monkeypatch.setattr(stages, "_refusal", lambda text, *_: asked.append(text))
+
+    def refusal(text: str, *_: object) -> str:
+        asked.append(text)
+        return ""
+
+    monkeypatch.setattr(stages, "_refusal", refusal)
     for stage in pipelines.cpu_pipeline():
         stages.parse_pipeline(stage.text, context())
     assert not asked
