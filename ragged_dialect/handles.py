@@ -236,7 +236,10 @@ def _walk_of(ir: ModuleType, walk: Callable[..., None]) -> Callable[..., None]:
         if erasing.is_foreign():
             _visit(ir, self.operation, kept, walk_order == ir.WalkOrder.PRE_ORDER)
         else:
-            walk(self.operation, kept, walk_order)
+            try:
+                walk(self.operation, kept, walk_order)
+            except RuntimeError as error:  # Ctrl-C where the callback is called but not in its `try` yet
+                raise KeyboardInterrupt if "KeyboardInterrupt" in str(error) else error from None
         if raised:
             raise raised[0]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from types import FrameType
 
 import pytest
 
@@ -205,6 +207,19 @@ def test_a_walk_may_be_over_ops_of_a_class(module: ir.Module, plug_in: bool) -> 
             lambda op: (seen.append(op.name), ir.WalkResult.ADVANCE)[1], ir.WalkOrder.PRE_ORDER, op_class=func.FuncOp
         )
     assert seen == ["func.func"]
+
+
+def test_ctrl_c_at_the_call_of_a_callback(module: ir.Module) -> None:
+    def interrupt(frame: FrameType, event: str, _: object) -> None:
+        if frame.f_code.co_name == "kept":  # its first line comes later
+            raise KeyboardInterrupt
+
+    sys.settrace(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            module.operation.walk(lambda op: ir.WalkResult.ADVANCE)
+    finally:
+        sys.settrace(None)
 
 
 def test_what_is_not_yet_in_a_program_may_be_changed(module: ir.Module) -> None:
