@@ -149,6 +149,56 @@ def _scan(state: State, dim: int) -> bool:
     return True
 
 
+def _segments(state: State, dim: int) -> bool:
+    """Sort the elements of a vector in segments, or have numbers in their order."""
+    shape = state.value.shape
+    if not shape.layout.is_dense or shape.rank != 1:
+        return False
+    keys, size = state.value.gather(), state.value.extent(0)
+    cuts = sorted(state.pick(0, size) for _ in range(state.pick(0, 3)))
+    offsets = np.array([0, *cuts, size], np.int64)
+    operands, types = [state.argument("tensor<?xi64>", offsets)], ["tensor<?xi64>"]
+    numbers = [elements(state.pick, [size], ELEMENT)] if state.pick(0, 1) else []
+    for vector in numbers:
+        operands.append(state.argument(state.type, vector))
+        types.append(state.type)
+    state.step("sort", operands, types, "", shape, making.sort(keys, offsets, *numbers))
+    return True
+
+
+def _scatter(state: State, dim: int) -> bool:
+    """Add rows up at positions, or move each to one of its own. Nobody looks whether it is: positions of that kind are
+    of another type than what is damaged."""
+    shape = state.value.shape
+    if not shape.layout.is_dense or shape.rank == 0:
+        return False
+    size, unique = state.value.extent(0), bool(state.pick(0, 1))
+    count = size if unique else state.pick(1, 5)
+    order = sorted(range(size), key=lambda _: state.pick(0, 99))
+    where = np.array(order if unique else [state.pick(0, count - 1) for _ in order], np.int32 if unique else np.int64)
+    type_ = f"tensor<?x{'i32' if unique else 'i64'}>"
+    operands = [state.argument(type_, where), state.argument("index", count)]
+    made = making.scatter_add(state.value.gather(), where, count, unique)
+    result = RaggedShape(shape.layout, (None, *shape.shape[1:]))
+    state.step("scatter_add", operands, [type_, "index"], " {unique}" if unique else "", result, made)
+    return True
+
+
+def _group(state: State, dim: int) -> bool:
+    """Return the groups of keys too, of their indices or of a vector."""
+    size, count = state.pick(0, 6), state.pick(1, 4)
+    keys = np.array([state.pick(0, count - 1) for _ in range(size)], np.int64)
+    operands = [state.argument("tensor<?xi64>", keys), state.argument("index", count)]
+    types = ["tensor<?xi64>", "index"]
+    if state.pick(0, 1):
+        operands.append(state.argument("tensor<?xi64>", keys * 2 - 3))
+        types.append("tensor<?xi64>")
+    made_type = 'tensor<?x?xi64, #ragged.layout<"dr">>'
+    made = state.emit(f"ragged.group_by {', '.join(operands)} : ({', '.join(types)}) -> {made_type}")
+    state.kept.append((made, made_type))
+    return True
+
+
 def _keep(state: State, dim: int) -> bool:
     """Return the value at hand too."""
     state.kept.append((state.name, state.type))
@@ -169,6 +219,10 @@ FLOW: Ops = (
     _keep,
     _scan,
     _scan,
+    _segments,
+    _scatter,
+    _scatter,
+    _group,
 )
 
 
