@@ -14,6 +14,19 @@ Change = Callable[[Any], Any]
 Value = Callable[[Any, Any], Any]
 _STEP = 1e-6
 
+
+def _experts(x: Any, y: Any, w: Any) -> Any:
+    """Rows of all components in groups, and each back in its place."""
+    places = rg.group_by(rg.merge(rg.local_index(x), axis=0) % 3, 3)
+    return rg.like(rg.compact(x), rg.ungroup(rg.softmax(rg.take(rg.merge(x * y, axis=0), places), axis=1), places))
+
+
+def _slots(x: Any, y: Any, w: Any) -> Any:
+    """Rows with what the sum at their position is."""
+    ids = rg.local_index(x) % 3
+    return x * np.tanh(rg.take(rg.segment_sum(y, ids, 3), ids))
+
+
 EVERYWHERE: dict[str, Step] = {
     "sin": lambda x, y, w: np.sin(x),
     "tanh": lambda x, y, w: np.tanh(x * 2.0),
@@ -55,6 +68,12 @@ ROWS: dict[str, Step] = {
     "causal": lambda x, y, w: rg.attention(y, x, x, causal=True),
     "scores": lambda x, y, w: rg.einsum("bij,bjd->bid", rg.einsum("bid,bjd->bij", x, np.tanh(y)), x) * 0.1,
     "positions": lambda x, y, w: x + 0.1 * np.tanh(x.sum(axis=0))[None],
+    "experts": _experts,
+    "slots": _slots,
+    "recurrence": lambda x, y, w: rg.linear_recurrence(x, np.tanh(y)) * 0.5,
+    "near": lambda x, y, w: rg.attention(y, x, x, window=(1, 1)),
+    "upper": lambda x, y, w: x - y * rg.quantile(x, 0.75, axis=1)[:, None],
+    "steps": lambda x, y, w: rg.scan(lambda c, e: (np.tanh(c + e), c * e), x.sum(axis=1), x)[1],
     "pooled": lambda x, y, w: x * np.tanh((rg.softmax(y @ w[0], axis=1)[..., None] * x).sum(axis=1))[:, None],
 }
 """As `EVERYWHERE`, of rows [B, ~, 2]."""
@@ -83,6 +102,7 @@ ROW_CHANGES: dict[str, Change] = {
     "lists": lambda x: rg.concat([x, x[:, :1]], axis=0),
     "tiles": lambda x: rg.merge(np.sin(rg.split(x, 1, 2)) * 2.0, axis=1),
     "stack": lambda x: rg.stack([x, x * x]).sum(axis=0),
+    "largest two": lambda x: rg.top_k(x, 2, axis=1)[0],
 }
 """What makes an array with a structure of its own."""
 
