@@ -23,6 +23,7 @@ from ragged_dialect.arrays.tracing.loading import load
 from ragged_dialect.arrays.tracing.plan import StoredOperation, stored_key
 from ragged_dialect.errors import ArgumentError, RaggedError
 from ragged_dialect.lazy import cached_property
+from ragged_dialect.locks import lock
 
 if TYPE_CHECKING:
     from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -244,10 +245,15 @@ OPERATIONS: dict[str, Operation] = _Operations()
 _named: dict[str, Operation] = {}
 """Those that have a name and no body yet."""
 
+_naming = lock()
+
 
 def named(name: str) -> Operation:
     """The operation of a name, which need not be loaded."""
-    return OPERATIONS.get(name) or _named.setdefault(name, Operation(name))
+    if (found := OPERATIONS.get(name)) is not None:
+        return found
+    with _naming:
+        return OPERATIONS.get(name) or _named.setdefault(name, Operation(name))
 
 
 def operation(
@@ -256,8 +262,9 @@ def operation(
     """Make a function on tracers an operation on arrays, under a name that NumPy's protocols find it by."""
 
     def make(body: Body) -> Operation:
-        made = OPERATIONS[name] = _named.pop(name, None) or Operation(name)
-        made.define(body, elementwise, direct)
+        with _naming:
+            made = OPERATIONS[name] = _named.pop(name, None) or Operation(name)
+            made.define(body, elementwise, direct)
         return made
 
     return make
