@@ -350,3 +350,10 @@ def test_operations_are_known_by_name_before_they_are_loaded(place: Path) -> Non
     command = [sys.executable, "-c", UNKNOWN]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert found.stdout == "expected the name of an operation, got 'no_such'\n'no_such'\n"
+
+
+def test_traced_code_that_is_first_in_a_process_has_all_there_is(place: Path) -> None:
+    code = "print(rg.jit(lambda x: x.values[x.total - 1] + x.max_length)(rg.ragged([[1, 2], [5]])))"
+    command = [sys.executable, "-c", f"import ragged_dialect as rg; {code}"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == "7\n"
