@@ -21,6 +21,7 @@ from support.twice import BAD, GOOD, MESSAGE, TWICE, X
 import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect import CompileError, RuntimeCheckError, compile
+from ragged_dialect.arrays.core.spec import spec
 from ragged_dialect.arrays.tracing import building
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.plan import stored_key
@@ -357,3 +358,17 @@ def test_traced_code_that_is_first_in_a_process_has_all_there_is(place: Path) ->
     command = [sys.executable, "-c", f"import ragged_dialect as rg; {code}"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == "7\n"
+
+
+def test_equal_specs_are_one_object_where_programs_come_from_the_cache(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs are found by them."""
+    made = []
+    for _ in range(2):
+        forgotten(monkeypatch)
+        made.append(ROWS * 2)
+    assert {x.spec for x in (*made, ROWS, pickle.loads(pickle.dumps(ROWS)))} == {ROWS.spec}
+    known = ROWS.spec
+    assert spec(known.layout, known.shape, known.dtype) is spec(known.layout, known.shape, known.dtype, "cpu") is known
+    assert pickle.loads(pickle.dumps(known)) is known

@@ -49,12 +49,14 @@ class Spec:
         return f"{dims}{'x' if dims else ''}{self.dtype}{layout}"
 
 
-@cache
 def spec(
     layout: Layout, shape: Shape, dtype: DType, device: str = "cpu", library: str = "numpy", weak: bool = False
 ) -> Spec:
     """The one spec of these fields."""
-    return Spec(layout, shape, dtype, device, library, weak)
+    return _spec(layout, shape, dtype, device, library, weak)  # `cache` tells apart what is given from what is left out
+
+
+_spec = cache(Spec)
 
 
 BOOL, INT, FLOAT = (spec(Layout(()), (), np.dtype(kind), weak=True) for kind in (np.bool_, np.int64, np.float64))
