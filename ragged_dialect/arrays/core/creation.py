@@ -12,7 +12,7 @@ from ragged_dialect.arrays.core.arguments import check_ragged, flag, integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
-from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.core.value import is_traced
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
@@ -36,7 +36,7 @@ def _traced(values: object, vectors: tuple[object, ...], name: str) -> ArrayLike
     """Of a traced value, whose structure a program checks; None of anything else. ArgumentError for no vectors."""
     if not vectors:
         raise ArgumentError(f"from_{name}: expected {name} of at least 1 level, got 0")
-    if not isinstance(values, Value) or not values.is_traced:
+    if not is_traced(values):
         return None
     made: ArrayLike = values
     if not made.layout.is_dense:

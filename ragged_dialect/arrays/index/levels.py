@@ -8,7 +8,7 @@ from ragged_dialect.arrays.core import creation
 from ragged_dialect.arrays.core.arguments import check_ragged
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike
-from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.core.value import Value, is_traced
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.rows import as_index
 from ragged_dialect.arrays.tracing.loops import widened
@@ -57,7 +57,7 @@ def like(x: ArrayLike, values: ArrayLike) -> ArrayLike:
     >>> rg.like(rg.ragged([[1.0, 2.0], [], [3.0]]), np.array([4, 5, 6])).tolist()
     [[4, 5], [], [6]]
     """
-    if not any(isinstance(one, Value) and one.is_traced for one in (x, values)):
+    if not any(map(is_traced, (x, values))):
         return creation.like(x, values)
     check_ragged("like", x)
     first, *others = x.layout.axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect.arrays.core import creation
 from ragged_dialect.arrays.core.storage import ArrayLike
-from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.core.value import is_traced
 from ragged_dialect.arrays.index.levels import partition
 from ragged_dialect.arrays.index.rows import as_index
 from ragged_dialect.arrays.tracing.agreement import equal_extents
@@ -28,7 +28,7 @@ def from_row_ids(values: ArrayLike, row_ids: ArrayLike, nrows: ArrayLike = None,
     >>> rg.from_row_ids(np.array([1.0, 2.0, 3.0]), np.array([0, 0, 2]), 4).tolist()
     [[1.0, 2.0], [], [3.0], []]
     """
-    if not any(isinstance(one, Value) and one.is_traced for one in (values, row_ids, nrows)):
+    if not any(map(is_traced, (values, row_ids, nrows))):
         return creation.from_row_ids(values, row_ids, nrows, check)
     if nrows is None:
         raise ArgumentError("from_row_ids: expected nrows in traced code, got None (which is the size of the result)")

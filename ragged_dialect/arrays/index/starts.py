@@ -6,7 +6,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core import creation
 from ragged_dialect.arrays.core.storage import ArrayLike
-from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.core.value import is_traced
 from ragged_dialect.arrays.index.rows import as_index
 from ragged_dialect.arrays.tracing.agreement import equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
@@ -26,7 +26,7 @@ def from_starts_lengths(values: ArrayLike, starts: ArrayLike, lengths: ArrayLike
     >>> rg.from_starts_lengths(np.arange(5.0), np.array([3, 0, 2]), np.array([2, 0, 2])).tolist()
     [[3.0, 4.0], [], [2.0, 3.0]]
     """
-    if not _is_traced(values, starts, lengths):
+    if not any(map(is_traced, (values, starts, lengths))):
         return creation.from_starts_lengths(values, starts, lengths, check)
     return _windows(values, starts, lengths)
 
@@ -40,13 +40,9 @@ def narrow(dense: ArrayLike, start: ArrayLike, length: ArrayLike) -> ArrayLike:
     >>> rg.narrow(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 0, np.array([1, 2])).tolist()
     [[1.0], [4.0, 5.0]]
     """
-    if not _is_traced(dense, start, length):
+    if not any(map(is_traced, (dense, start, length))):
         return creation.narrow(dense, start, length)
     return _in_padded(dense, start, length)
-
-
-def _is_traced(*given: ArrayLike) -> bool:
-    return any(isinstance(one, Value) and one.is_traced for one in given)
 
 
 @operation("from_starts_lengths")

@@ -12,14 +12,13 @@ import numpy as np
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import checked_axis, flag, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
+from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import AxisArgument
 from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.arrays.index.repeat import repeat as repeated
 from ragged_dialect.arrays.index.windows import windows
 from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
-from ragged_dialect.arrays.ops import scan
 from ragged_dialect.arrays.ops.along import take_along_axis as along
 from ragged_dialect.arrays.ops.filled import arange
 from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, rolled, traced_extent
@@ -81,23 +80,17 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int) -> ArrayLike:
 
 def astype(x: ArrayLike, dtype: DTypeLike, copy: bool = True) -> ArrayLike:
     """The elements in another dtype. Nobody writes to them, so that `copy` makes no difference."""
-    flag("astype", "copy", copy)
-    return OPERATIONS["astype"](x, dtype=dtype_of(dtype))
+    return x.astype(dtype, copy=copy)
 
 
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> ArrayLike:
     """Sums of the elements up to each one along a dim, which a vector has one of."""
-    return _running(scan.cumsum, a, axis, dtype)
+    return a.cumsum(axis, dtype)
 
 
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> ArrayLike:
     """Products of the elements up to each one along a dim."""
-    return _running(scan.cumprod, a, axis, dtype)
-
-
-def _running(function: Body, a: ArrayLike, axis: int | None, dtype: DTypeLike | None) -> ArrayLike:
-    made = function(a if dtype is None else a.astype(dtype), axis=axis)
-    return made if dtype is None else made.astype(dtype)
+    return a.cumprod(axis, dtype)
 
 
 def reshape(a: ArrayLike, shape: ArrayLike) -> ArrayLike:

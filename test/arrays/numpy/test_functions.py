@@ -318,7 +318,6 @@ def test_advice_gives_what_numpy_does() -> None:
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
 
 
-# These two have other arguments than ours, and are refused.
 FRESH = """
 import importlib, pkgutil
 import ragged_dialect.arrays as arrays
