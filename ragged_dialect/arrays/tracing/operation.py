@@ -93,10 +93,10 @@ class Operation(Function):
             return self.inline(trace, arguments, parameters)
         if self._body is None:
             found = None if key is None else self._stored(leaves, parameters)
-            if found is not None:
+            if found is None:
+                self._define()
+            else:
                 self._compiled(key, lambda: loaded(found))
-                return self(*arguments, **parameters)
-            self._define()
             return self(*arguments, **parameters)
         bound, rest = self.bound(arguments, parameters)
         if len(bound) == len(arguments) and list(rest) == list(parameters):
