@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.generic import generic, loop_index
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import defining_op, made_by, view_of
 from ragged_dialect.ir.walk import find_ops, replace
@@ -20,7 +20,7 @@ from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.values import converted, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
-from ragged_dialect.types import shape_of
+from ragged_dialect.types import dense_type, is_ragged, shape_of
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,22 @@ class RaggedDecomposeScatters(RaggedPass):
             raise PassFailure(op, f"expected features of at least 0, got {self.features}")
         for found in find_ops(op, ScatterAddOp.OPERATION_NAME, ReduceAcrossOp.OPERATION_NAME):
             with ir.InsertionPoint(found), found.location:
-                scatter = self._scatter(found)
-                made = None if scatter is None else scatter.decomposed()
+                made = self._decomposed(found)
             if made is not None:
                 replace(found, made)
 
-    def _scatter(self, op: ir.Operation) -> _Scatter | None:
+    def _decomposed(self, op: ir.Operation) -> ir.Value | None:
         if op.name == ReduceAcrossOp.OPERATION_NAME:
-            return _across(view_of(op, ReduceAcrossOp)) if self.across else None
+            across = _across(view_of(op, ReduceAcrossOp)) if self.across else None
+            return None if across is None else across.decomposed()
         add = view_of(op, ScatterAddOp)
-        row = list(add.terms.type.shape)[1:]
+        row = list(add.terms.type.shape)[add.positions.type.rank :]
         few = DYNAMIC not in row and math.prod(row) < self.features
         if add.unique or few or (self.computed and not _is_computed(add.terms)):
             return None
-        return _Scatter(add.terms, add.positions, add.count, "sum", add.res.type)
+        if is_ragged(add.terms.type):
+            return _of_lists(add)
+        return _Scatter(add.terms, add.positions, add.count, "sum", add.res.type).decomposed()
 
 
 def _is_computed(terms: ir.Value) -> bool:
@@ -105,6 +107,22 @@ def _across(op: ReduceAcrossOp) -> _Scatter | None:
     whole = ir.AffineMap.get_identity(dim + 1)
     positions = mapped([], Access(like, whole), ["parallel"] * (dim + 1), lambda _: build.to_i64(loop_index(dim)))
     return _Scatter(storage_of(x), storage_of(positions), op.max, op.kind.value, op.res.type)
+
+
+def _of_lists(op: ScatterAddOp) -> ir.Value:
+    """Rows of components, each at a position behind those of the components before it."""
+    rows, own, count = builders.row_ids(op.positions, 1), builders.values(op.positions), build.to_index(op.count)
+    places = vectors.generate(
+        shapes.dim(own, 0), lambda i: build.add(build.mul(shapes.load(rows, i), count), shapes.load(own, i))
+    )
+    components, type_ = build.value(shapes.dim(op.terms, 0)), op.res.type
+    row = shape_of(type_).shape[2:]
+    flat = dense_type((None, *row), type_.element_type)
+    made = _Scatter(builders.values(op.terms), places, build.mul(components, count), "sum", flat).decomposed()
+    groups = [[0, 1], *([axis] for axis in range(2, type_.rank))]
+    sizes = build.split([components, count, *shapes.dims(made)[1:]])
+    whole = tensor.expand_shape(dense_type((None, None, *row), type_.element_type), made, groups, *sizes)
+    return shapes.cast(whole, type_)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,49 @@
 // RUN: ragged-opt %s --split-input-file --verify-diagnostics
 
-// What is added has no structure: values of a ragged tensor do.
-func.func @ragged(%terms: tensor<?x?xf32, #ragged.layout<"dr">>, %positions: tensor<?xi64>, %count: index) {
-  // expected-error@+1 {{'ragged.scatter_add' op expected dense terms, got layout "dr"}}
+// Lists are added to lists' own rows: of another structure there is none.
+func.func @nested(%terms: tensor<?x?x?xf32, #ragged.layout<"drr">>, %positions: tensor<?x?xi64, #ragged.layout<"dr">>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected terms that are dense or lists, as "dr" or "dr|d", got layout "drr"}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x?x?xf32, #ragged.layout<"drr">>, tensor<?x?xi64, #ragged.layout<"dr">>, index) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @vector(%terms: tensor<?x?xf32, #ragged.layout<"dr">>, %positions: tensor<?xi64>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected positions of layout "dr", as terms, got}}
   %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?xi64>, index) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @dense(%terms: tensor<?xf32>, %positions: tensor<?x?xi64, #ragged.layout<"dr">>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected positions without a layout, got}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?xf32>, tensor<?x?xi64, #ragged.layout<"dr">>, index) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @floats(%terms: tensor<?x?xf32, #ragged.layout<"dr">>, %positions: tensor<?x?xf32, #ragged.layout<"dr">>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected positions of i32, i64 or index, got f32}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xf32, #ragged.layout<"dr">>, index) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @unique_lists(%terms: tensor<?x?xf32, #ragged.layout<"dr">>, %positions: tensor<?x?xi64, #ragged.layout<"dr">>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected dense terms with 'unique', got lists}}
+  %0 = ragged.scatter_add %terms, %positions, %count {unique} : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xi64, #ragged.layout<"dr">>, index) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @components(%terms: tensor<3x?xf32, #ragged.layout<"dr">>, %positions: tensor<3x?xi64, #ragged.layout<"dr">>, %count: index) {
+  // expected-error@+1 {{'ragged.scatter_add' op expected result type tensor<3x?xf32>, got tensor<4x?xf32>}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xi64, #ragged.layout<"dr">>, index) -> tensor<4x?xf32>
   return
 }
 

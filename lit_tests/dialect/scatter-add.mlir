@@ -22,3 +22,11 @@ func.func @inverse(%numbers: tensor<?xi64>, %order: tensor<?xi64>, %count: index
   %0 = ragged.scatter_add %numbers, %order, %count {unique} : (tensor<?xi64>, tensor<?xi64>, index) -> tensor<?xi64>
   return %0 : tensor<?xi64>
 }
+
+// Lists have rows of their own, each as many.
+// CHECK-LABEL: func.func @each
+// CHECK: ragged.scatter_add %{{.*}}, %{{.*}}, %{{.*}} : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>, tensor<3x?xi32, #ragged.layout<"dr">>, index) -> tensor<3x?x8xf32>
+func.func @each(%terms: tensor<3x?x8xf32, #ragged.layout<"dr|d">>, %positions: tensor<3x?xi32, #ragged.layout<"dr">>, %count: index) -> tensor<3x?x8xf32> {
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>, tensor<3x?xi32, #ragged.layout<"dr">>, index) -> tensor<3x?x8xf32>
+  return %0 : tensor<3x?x8xf32>
+}

@@ -124,3 +124,21 @@ func.func @inner(%x: tensor<4x3x?xf32, #ragged.layout<"d|dr">>, %max: index) -> 
     : (tensor<4x3x?xf32, #ragged.layout<"d|dr">>, index) -> tensor<4x?xf32>
   return %0 : tensor<4x?xf32>
 }
+
+// Those of lists are the positions of all: behind those of the components before.
+
+// CHECK-LABEL: func.func @lists
+// CHECK: %[[IDS:.*]] = ragged.row_ids %[[POSITIONS:.*]] {level = 1}
+// CHECK: %[[AT:.*]] = linalg.generic
+// CHECK: tensor.extract %[[IDS]]
+// CHECK: arith.muli
+// CHECK: arith.addi
+// CHECK: ragged.group_by %[[AT]]
+// CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0, 1], [2]]
+// CHECK: tensor.cast %{{.*}} : tensor<?x?x8xf32> to tensor<3x?x8xf32>
+// ROWS-LABEL: func.func @lists
+// ROWS-NOT: ragged.scatter_add
+func.func @lists(%terms: tensor<3x?x8xf32, #ragged.layout<"dr|d">>, %positions: tensor<3x?xi32, #ragged.layout<"dr">>, %count: index) -> tensor<3x?x8xf32> {
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>, tensor<3x?xi32, #ragged.layout<"dr">>, index) -> tensor<3x?x8xf32>
+  return %0 : tensor<3x?x8xf32>
+}

@@ -50,3 +50,41 @@ func.func @unique(%terms: tensor<?xf32>, %positions: tensor<?xi64>, %count: inde
   %0 = ragged.scatter_add %terms, %positions, %count {unique} : (tensor<?xf32>, tensor<?xi64>, index) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// Lists have sums of their own, and are added beside each other: one after the other, each as above, where that many
+// terms are there for each sum.
+
+// CHECK-LABEL: func.func @lists
+// CHECK-SAME: (%{{.*}}: tensor<?xf64>, %[[OFFSETS:[a-z0-9]*]]: tensor<?xi64>,
+// CHECK: %[[SUMS:.*]] = memref.alloc(%{{.*}}, %[[COUNT:.*]]) : memref<?x?xf64>
+// CHECK: scf.if
+// CHECK: scf.for %[[B:.*]] =
+// CHECK: memref.subview %[[SUMS]][%[[B]], 0] [1, %[[COUNT]]]
+// CHECK: scf.if
+// CHECK: scf.forall
+// CHECK: } else {
+// CHECK: scf.forall (%[[C:.*]]) in
+// CHECK: %[[ITS:.*]] = memref.subview %[[SUMS]][%[[C]], 0] [1, %[[COUNT]]]
+// CHECK: tensor.extract %[[OFFSETS]][%[[C]]]
+// CHECK: linalg.fill {{.*}} outs(%[[ITS]] :
+// CHECK: scf.for
+// CHECK: arith.addf
+// CHECK: memref.store %{{.*}}, %[[ITS]]
+func.func @lists(%terms: tensor<?x?xf64, #ragged.layout<"dr">>, %positions: tensor<?x?xi64, #ragged.layout<"dr">>, %count: index) -> tensor<?x?xf64> {
+  %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x?xf64, #ragged.layout<"dr">>, tensor<?x?xi64, #ragged.layout<"dr">>, index) -> tensor<?x?xf64>
+  return %0 : tensor<?x?xf64>
+}
+
+// Terms that are all the same are not read.
+
+// CHECK-LABEL: func.func @ones
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i64
+// CHECK-NOT: linalg.fill ins(%[[ONE]]
+// CHECK: arith.addi %{{.*}}, %[[ONE]] : i64
+func.func @ones(%positions: tensor<9xi64>, %count: index) -> tensor<?xi64> {
+  %one = arith.constant 1 : i64
+  %e = tensor.empty() : tensor<9xi64>
+  %ones = linalg.fill ins(%one : i64) outs(%e : tensor<9xi64>) -> tensor<9xi64>
+  %0 = ragged.scatter_add %ones, %positions, %count : (tensor<9xi64>, tensor<9xi64>, index) -> tensor<?xi64>
+  return %0 : tensor<?xi64>
+}

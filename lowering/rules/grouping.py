@@ -1,4 +1,4 @@
-"""The rules of the ops that group elements by keys, and add them up by positions."""
+"""The rule of `ragged.group_by`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import arith, ir, math, memref, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
-from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.kinds import combine
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.memory import room, tensor_of
-from ragged_dialect.lowering.buffers.subviews import subview
 from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.lowering.scf.context import Lowering
 from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.lowering.search import ended
-from ragged_dialect.ops.attention import wide
-from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp
-from ragged_dialect.passes.differentiate.values import converted
+from ragged_dialect.ops.grouping import GroupByOp
 from ragged_dialect.types import shape_of
 
 Key = Callable[[ir.Value], ir.Value]
@@ -151,67 +146,4 @@ def _generate(buffer: ir.Value, element: Callable[[list[ir.Value]], ir.Value]) -
     generic([], [buffer], [identity], ["parallel"] * len(loops), lambda _: [element([loop_index(k) for k in loops])])
 
 
-_TERMS = 32
-"""Terms of a part of a sum at positions for each of the sums it has: these take 3% of the memory of all terms, and as
-much time to be added up."""
-
-
-def lower_scatter_add(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.scatter_add: one term after the other. Where there are many for each position, in parts that many threads
-    add at once, each to sums of its own: these are added up in order, so that nothing depends on the threads. Those
-    whose positions are unique are written in any order."""
-    view = view_of(op, ScatterAddOp)
-    terms, positions, type_ = view.terms, shapes.as_vector(view.positions), view.res.type
-    element = type_.element_type if view.unique else wide(type_.element_type)
-    count = build.to_index(view.count) if type_.is_dynamic_dim(0) else type_.shape[0]
-    size, row = build.value(shapes.dim(terms, 0)), [shapes.dim(terms, d) for d in range(1, len(terms.type.shape))]
-    sums = room([count, *row], element)
-
-    def each(term: ir.Value, meet: Callable[[ir.Value, list[ir.Value]], None]) -> None:
-        """Have all elements of a term met at their places."""
-
-        def one(at: list[ir.Value], place: list[ir.Value]) -> None:
-            if len(at) <= len(row):
-                flow.for_loop(row[len(at) - 1], [], lambda i, _: one([*at, i], [*place, i]))
-            else:
-                meet(converted(tensor.extract(terms, at), element), place)
-
-        one([term], [shapes.load(positions, term)])
-
-    def clear(into: ir.Value) -> None:
-        shapes.fill(build.constant(element, 0), into)
-
-    def add(first: Mixed, number: Mixed, into: ir.Value) -> None:
-        """Add a number of terms, from one on."""
-        clear(into)
-
-        def meet(x: ir.Value, place: list[ir.Value]) -> None:
-            memref.store(combine("sum", memref.load(into, place), x), into, place)
-
-        flow.for_loop(number, [], lambda k, _: each(build.value(build.add(first, k)), meet))
-
-    def in_parts(parts: ir.Value) -> None:
-        own = room([parts, count, *row], element)
-        clear(sums)
-        step = build.ceildiv(size, parts)
-        with inside_forall(parts) as (_, part):
-            first, sizes = build.mul(part, step), [count, *row]
-            its = subview(own, [part, *[0] * len(sizes)], [1, *sizes], [*range(1, len(sizes) + 1)])
-            add(first, build.maximum(build.minimum(build.sub(size, first), step), 0), its)
-        whole, rank = ir.AffineMap.get_identity(len(row) + 2), len(row) + 2
-        of_sums = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(k) for k in range(1, rank)])
-        kinds = ["reduction", *["parallel"] * (rank - 1)]
-        generic([own], [sums], [whole, of_sums], kinds, lambda given: [combine("sum", given[1], given[0])])
-
-    if view.unique:
-        flow.choose(build.less(size, count), lambda: clear(sums), lambda: None, [])
-        with inside_forall(size, stays=True) as (_, term):
-            each(term, lambda x, place: memref.store(x, sums, place))
-    else:
-        few = arith.divui(arith.divui(size, build.value(_TERMS)), build.value(build.maximum(count, 1)))
-        parts = build.value(build.minimum(few, build.divide(build.mul(size, build.product(row)), ctx.keys)))
-        flow.choose(build.more(parts, 1), lambda: in_parts(parts), lambda: add(0, size, sums), [])
-    ctx.bind(op.results[0], ctx.parts(shapes.cast(converted(tensor_of(sums), type_.element_type), type_)))
-
-
-RULES = {"ragged.group_by": lower_group_by, "ragged.scatter_add": lower_scatter_add}
+RULES = {"ragged.group_by": lower_group_by}

@@ -22,6 +22,7 @@ from ragged_dialect.lowering.rules import (
     exchange,
     grouping,
     making,
+    scattering,
     sorting,
     structure,
 )
@@ -40,6 +41,7 @@ RULES: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **making.RULES,
     **exchange.RULES,
     **grouping.RULES,
+    **scattering.RULES,
     **sorting.RULES,
     **attention.RULES,
     **checks.RULES,

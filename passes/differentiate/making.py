@@ -112,13 +112,14 @@ def _(ctx: Tangents, op: View) -> ir.Value:
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """Every term has the cotangent of the row that it was added to."""
     like, positions = ctx.like(op.terms), op.positions
-    rank = len(like.type.shape)
+    rank, last = len(like.type.shape), positions.type.rank
     loops = [ir.AffineDimExpr.get(k) for k in range(rank)]
 
     def body(given: list[ir.Value]) -> ir.Value:
-        return tensor.extract(cotangent, [build.to_index(given[0]), *(loop_index(k) for k in range(1, rank))])
+        component, row = [loop_index(k) for k in range(last - 1)], [loop_index(k) for k in range(last, rank)]
+        return tensor.extract(cotangent, [*component, build.to_index(given[0]), *row])
 
-    own = Access(positions, ir.AffineMap.get(rank, 0, loops[:1]))
+    own = Access(positions, ir.AffineMap.get(rank, 0, loops[:last]))
     out = Access(like, ir.AffineMap.get_identity(rank))
     ctx.add(op.terms, mapped([own], out, ["parallel"] * rank, body))
 

@@ -13,6 +13,7 @@ from ragged_dialect.traits import (
     check_size,
     check_vector,
     has_unit,
+    is_index_element,
     optional_int,
     tensor_shape,
 )
@@ -128,7 +129,8 @@ class SortOp(_Keyed, name="sort", traits=[Pure]):
 
 class ScatterAddOp(UnmappedOp, name="scatter_add", traits=[Pure]):
     """Adds rows of a dense tensor at positions of a new one of `count` rows: row p of the result is the sum of the
-    terms whose position is p, and 0 where there are none. Positions are in [0, count). Floats are added in an order
+    terms whose position is p, and 0 where there are none. Positions are in [0, count). Of ragged terms and positions,
+    of one structure, each component has `count` rows of its own: a histogram of each. Floats are added in an order
     that depends on the target, short ones as f32. The transpose of a gather. `unique` says that no position occurs
     twice, so that rows are moved and nothing is added: where one does, which nobody looks for, one of its terms may be
     there as well as their sum, and anything at positions that no term has.
@@ -138,6 +140,8 @@ class ScatterAddOp(UnmappedOp, name="scatter_add", traits=[Pure]):
          : (tensor<?x8xf32>, tensor<?xi64>, index) -> tensor<?x8xf32>
     %inverse = ragged.scatter_add %numbers, %order, %count {unique}
          : (tensor<?xi64>, tensor<?xi64>, index) -> tensor<?xi64>
+    %each = ragged.scatter_add %weights, %words, %count
+         : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xi64, #ragged.layout<"dr">>, index) -> tensor<3x?xf32>
     ```
     """
 
@@ -155,23 +159,40 @@ class ScatterAddOp(UnmappedOp, name="scatter_add", traits=[Pure]):
         return has_unit(self, "unique")
 
     @staticmethod
-    def infer(terms: RaggedShape) -> RaggedShape:
-        if not terms.layout.is_dense:
-            raise LayoutError(f'expected dense terms, got layout "{terms.layout}"')
+    def infer(terms: RaggedShape, positions: RaggedShape) -> RaggedShape:
+        layout = terms.layout
         if not terms.rank:
             raise LayoutError("expected terms of rank 1 or more, got rank 0")
-        return RaggedShape(terms.layout, (None, *terms.shape[1:]))
+        if layout.is_dense:
+            return RaggedShape(layout, (None, *terms.shape[1:]))
+        if layout.axes[0] != "dr" or set(layout.axes[1:]) - {"d"}:
+            raise LayoutError(f'expected terms that are dense or lists, as "dr" or "dr|d", got layout "{layout}"')
+        if positions.layout != GROUPS.layout:
+            raise LayoutError(f'expected positions of layout "dr", as terms, got {positions}')
+        return RaggedShape(Layout.dense(layout.rank), (terms.shape[0], None, *terms.shape[2:]))
 
     def check_operands(self) -> None:
-        tensor_shape(self.terms)
         check_elements(self.terms, "terms")
-        check_vector(self.positions, "positions")
+        if tensor_shape(self.terms).layout.is_dense:
+            check_vector(self.positions, "positions")
+        else:
+            tensor_shape(self.positions)
+            if not is_index_element(self.positions.type.element_type):
+                got = self.positions.type.element_type
+                raise LayoutError(f"expected positions of i32, i64 or index, got {got}")
         check_scalar(self.count, "a count")
-        _ = self.unique
+        if self.unique and not tensor_shape(self.terms).layout.is_dense:
+            raise LayoutError("expected dense terms with 'unique', got lists")
 
     def checks(self, ask: Checker[Q]) -> None:
-        ask.equal(0, ask.extent(self.positions, 0), ask.extent(self.terms, 0))
-        ask.valid("at_least", 0, self.count, factor=0)
-        ask.valid("index", 0, self.positions, self.count)
-        ask.equal(0, self.count, tensor_shape(self.res).shape[0])
-        ask.fits(0, [self.count, *(ask.extent(self.terms, d) for d in range(1, tensor_shape(self.terms).rank))])
+        terms, result = tensor_shape(self.terms), tensor_shape(self.res)
+        at = 0 if terms.layout.is_dense else 1
+        if at:
+            ask.conform(self.terms, self.positions, [(0, 0), (1, 1)])
+        else:
+            ask.equal(0, ask.extent(self.positions, 0), ask.extent(self.terms, 0))
+        ask.valid("at_least", at, self.count, factor=0)
+        ask.valid("index", at, ask.part("values", self.positions, 0) if at else self.positions, self.count)
+        ask.equal(at, self.count, result.shape[at])
+        sizes = [self.count, *(ask.extent(self.terms, d) for d in range(at + 1, terms.rank))]
+        ask.fits(0, [ask.extent(self.terms, 0), *sizes] if at else sizes)

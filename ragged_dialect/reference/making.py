@@ -183,8 +183,14 @@ def group_by(keys: Array, count: SupportsInt, numbers: Array | None = None) -> V
     return RaggedValue.make(np.array(order if numbers is None else numbers[order], np.int64), [axis])
 
 
-def scatter_add(terms: Array, positions: Array, count: SupportsInt, unique: bool = False) -> Array:
+def scatter_add(terms: Value, positions: Value, count: SupportsInt, unique: bool = False) -> Array:
     """`ragged.scatter_add`: every term at its position, one after the other; -0.0 is no sum, but may be there alone."""
+    if isinstance(terms, RaggedValue):
+        given, at = terms.compact(), RaggedValue.of(positions).compact()
+        parts = list(pairwise(map(int, offsets(given, 1))))
+        done = [scatter_add(given.values[low:high], at.values[low:high], count) for low, high in parts]
+        return np.stack(done) if done else np.empty((0, int(count), *given.values.shape[1:]), given.values.dtype)
+    assert isinstance(positions, np.ndarray)
     wide = _wide(terms.dtype)
     sums = np.zeros((int(count), *terms.shape[1:]), wide)
     if unique:

@@ -70,6 +70,11 @@ CASES = [
     ([HEADS, HEADS], lambda q, k: ragged.attention(q, k, k, 0.5, "causal_end", 30.0), HEADS),
     (["tensor<?xi32>", "index"], lambda k, n: ragged.group_by(k, n), J("?x?xi64", "dr")),
     (["tensor<?x8xf32>", "tensor<?xi32>", "i64"], lambda x, k, n: ragged.scatter_add(x, k, n), "tensor<?x8xf32>"),
+    (
+        [X, J("3x?xi32", "dr"), "i64"],
+        lambda x, k, n: ragged.scatter_add(x, k, n),
+        "tensor<3x?x8xf32>",
+    ),
     ([X], lambda x: ragged.scan(x, dim=1, kind="sum", reverse=True), X),
     ([X], lambda x: ragged.scan(x, dim=1, kind="max", exclusive=True), X),
     ([X, "index"], lambda x, n: ragged.reduce_across(x, n, dim=1, kind="sum"), "tensor<?x8xf32>"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -103,6 +105,77 @@ def test_unique_positions(compile: Compile, kind: str, row: tuple[int, ...], siz
     for result in (compile(text)(terms, positions, count), run(text, "f", [terms, positions, count])[0]):
         np.testing.assert_array_equal(result.astype(float), wanted.astype(float))
         np.testing.assert_array_equal(np.signbit(result.astype(float)), np.signbit(wanted.astype(float)))
+
+
+LISTS = """!terms = tensor<?x?FxT, #ragged.layout<"drL">>
+!at = tensor<?x?xP, #ragged.layout<"dr">>
+func.func @f(%terms: !terms, %positions: !at, %count: index) -> tensor<?x?FxT> {
+  %0 = ragged.scatter_add %terms, %positions, %count : (!terms, !at, index) -> tensor<?x?FxT>
+  return %0 : tensor<?x?FxT>
+}"""
+
+
+def lists_for(row: tuple[int, ...], kind: str, position: str = "i64") -> str:
+    """The program for lists of rows of some features."""
+    text = LISTS.replace("F", "".join(f"x{n}" for n in row)).replace("L", "|d" * len(row)).replace("P", position)
+    return text.replace("T", kind)
+
+
+@pytest.mark.sampled(96)
+@pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.parametrize("row", [(), (3,), (2, 5)])
+@pytest.mark.parametrize(
+    ("lengths", "count"), [([], 3), ([0, 0], 0), ([4, 0, 7, 1], 1), ([0, 30, 2, 0], 7), ([2, 9], 300)]
+)
+def test_lists(compile: Compile, kind: str, row: tuple[int, ...], lengths: list[int], count: int) -> None:
+    """Every component has sums of its own."""
+    size, offsets = sum(lengths), np.append(0, np.cumsum(lengths, dtype=np.int64))
+    rng = np.random.default_rng(size)
+    terms = (rng.standard_normal((size, *row)) * 10).astype(DTYPES[kind])
+    positions = rng.integers(0, max(count, 1), size).astype(np.int32 if size % 2 else np.int64)
+    text = lists_for(row, kind, "i32" if size % 2 else "i64")
+    given = [(terms, offsets), (positions, offsets), count]
+    parts = [slice(low, high) for low, high in pairwise(offsets)]
+    wanted = np.zeros((len(lengths), count, *row))
+    for number, part in enumerate(parts):
+        wanted[number] = expected(terms[part], positions[part], count)
+    bound = float(abs(terms).astype(float).max(initial=1)) * max(lengths, default=1) * EPSILON[kind]
+    for result in (compile(text)(*given), run(text, "f", given)[0]):
+        np.testing.assert_allclose(np.asarray(result).astype(float), wanted, 0, bound)
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("position", [-1, 3, 2**40])
+def test_lists_of_positions_out_of_range(compile: Compile, position: int) -> None:
+    function, terms = compile(lists_for((), "f32")), (np.ones(3, np.float32), np.array([0, 1, 3]))
+    text = f"^ragged.scatter_add: level 1, component 2: expected index in \\[0, 3\\), got {position}$"
+    with pytest.raises(RangeError, match=text):
+        function(terms, (np.array([0, 1, position]), terms[1]), 3)
+
+
+@pytest.mark.sampled(2)
+def test_lists_that_do_not_fit(compile: Compile) -> None:
+    function, terms = compile(lists_for((), "f32")), (np.ones(3, np.float32), np.array([0, 1, 3]))
+    other = np.array([0, 1, 2]), np.array([0, 2, 3])
+    with pytest.raises(RuntimeCheckError, match=r"level 1, component 0: expected length 1, got 2$"):
+        function(terms, other, 3)
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.scatter_add: level 1: expected at least 0, got -2$"):
+        function(terms, (other[0], terms[1]), -2)
+
+
+@pytest.mark.parametrize("lengths", [[100_003], [70_000, 0, 3, 90_000], [9] * 3000])
+def test_long_lists(lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Are added in parts, short ones beside each other; in both ways on any number of threads."""
+    count, size, offsets = 40, sum(lengths), np.append(0, np.cumsum(lengths))
+    rng = np.random.default_rng(size)
+    terms, positions = rng.standard_normal(size), rng.integers(0, count, size)
+    made = []
+    for threads in (1, 3):
+        monkeypatch.setenv("RAGGED_NUM_THREADS", str(threads))
+        made.append(rg.compile(lists_for((), "f64"))((terms, offsets), (positions, offsets), count))
+    np.testing.assert_array_equal(*made)
+    sums = [expected(terms[low:high], positions[low:high], count) for low, high in pairwise(offsets)]
+    np.testing.assert_allclose(made[0], sums, 0, 1e-9)
 
 
 @pytest.mark.sampled(6)

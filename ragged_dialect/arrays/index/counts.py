@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import tensor
 from ragged_dialect.arrays.index.gather import leading_level
 from ragged_dialect.arrays.index.routing import segment_sum
-from ragged_dialect.arrays.index.rows import as_index, check_lists, row_ids, static_extent
+from ragged_dialect.arrays.index.rows import as_index, check_lists, static_extent
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64, convert, kind
 from ragged_dialect.arrays.tracing.loops import widened
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import element_type, known
+from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
@@ -40,23 +39,21 @@ def bincount(x: Tensor, count: Tensor, weights: Tensor | None = None) -> Tensor:
     if not isinstance(axis, NestedAxis) or axis.letters != "dr":
         raise LayoutError(f'{op}: expected lists of integers, got layout "{x.layout}"')
     builders.assert_valid([size], "at_least", op, 1, factor=0)
-    rows, keys = row_ids(x, axis), shapes.as_vector(x.storage)
     lengths = builders.lengths(x.value, 1)
     builders.assert_valid([build.value(shapes.dim(lengths, 0)), size], "fits", op, 1)
     check_lists(x, [], lambda given: convert(given[0], x.dtype, INT64), lambda _: size, kind="index")
-    places = vectors.generate(
-        shapes.dim(keys, 0), lambda i: build.add(build.mul(shapes.load(rows, i), size), shapes.load(keys, i))
+    if weights is None:
+        weights = x.trace.assembled(
+            shapes.fill(build.constant(build.i64(), 1), vectors.empty(shapes.dim(x.storage, 0))), x.axes, INT64
+        )
+    weights = contiguous(weights)
+    if weights.ndim != 2 or leading_level(x, weights) != 1:
+        raise LayoutError(f'{op}: expected weights of the structure of x, got layout "{weights.layout}"')
+    if kind(weights.dtype) != "f":  # sums of integers and booleans are int64, as those of `sum`
+        weights = widened(weights)
+    keys = x if x.dtype.itemsize >= 4 else widened(x)  # positions have 32 bits or 64
+    sums = known(builders.scatter_add(weights.value, keys.value, size))
+    axes = (PlainAxis(None), PlainAxis(static_extent(count)))
+    return Tensor(
+        x.trace, shapes.cast(sums, dense_type((None, axes[1].extent), sums.type.element_type)), weights.dtype, axes
     )
-    terms, dtype = vectors.generate(shapes.dim(keys, 0), lambda _: build.value(1)), INT64
-    if weights is not None:
-        weights = contiguous(weights)
-        if weights.ndim != 2 or leading_level(x, weights) != 1:
-            raise LayoutError(f'{op}: expected weights of the structure of x, got layout "{weights.layout}"')
-        if kind(weights.dtype) != "f":  # sums of integers and booleans are int64, as those of `sum`
-            weights = widened(weights)
-        terms, dtype = weights.storage, weights.dtype
-    sums = known(builders.scatter_add(terms, places, build.value(build.mul(shapes.dim(lengths, 0), size))))
-    axes = [PlainAxis(None), PlainAxis(static_extent(count))]
-    counted = dense_type((None, axes[1].extent), element_type(dtype))
-    sizes = build.split([shapes.dim(lengths, 0), axes[1].extent or size])
-    return Tensor(x.trace, tensor.expand_shape(counted, sums, [[0, 1]], *sizes), dtype, tuple(axes))
