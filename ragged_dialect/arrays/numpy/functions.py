@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -119,24 +120,56 @@ def apply_function(
 ) -> ArrayLike:
     """NumPy's function of the name of an operation. ArgumentError for others, and for arguments that the operation
     does not have."""
-    own, name, run, signature = _found(function)
-    args, given = _by_name(function, args, kwargs)
-    if name in _REDUCING:
-        args = (given.pop("a"),)
-    bind(own, signature, args, allowed(own, given, tuple(signature.parameters)))
-    if name not in _REDUCING and isinstance(run, Operation):  # arrays are given by position, and tell the program
-        args, given = run.bound(args, given)
-    found = run(*args, **given)
-    return found if name in _PYTHONS else as_numpys(found)
+    ours = _ours(function)
+    args, given = _by_name(ours, args, kwargs)
+    first = (given.pop("a"),) if ours.folds else args
+    if args or not ours.required <= given.keys() <= ours.accepted:
+        bind(ours.own, ours.signature, first, allowed(ours.own, given, tuple(ours.signature.parameters)))
+    run = ours.run
+    if not ours.folds and isinstance(run, Operation):  # arrays are given by position, and tell the program
+        first, given = run.bound(first, given)
+    found = run(*first, **given)
+    return found if ours.name in _PYTHONS else as_numpys(found)
 
 
 _PYTHONS = frozenset({"size"})
 """Functions of NumPy that give numbers of Python."""
 
 
+@dataclass(frozen=True)
+class _Ours:
+    """What runs for a function of NumPy, of parameters that have defaults, and names of it and of ours in errors."""
+
+    own: str
+    name: str
+    run: Body
+    signature: inspect.Signature
+    defaults: dict[str, object]
+    several: bool
+
+    @cached_property
+    def folds(self) -> bool:
+        """Whether it is a reduction, whose array is called as in NumPy."""
+        return self.name in _REDUCING
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """Parameters that ours must be given by their names."""
+        return frozenset(p.name for p in self._named if p.default is p.empty)
+
+    @cached_property
+    def accepted(self) -> frozenset[str]:
+        """Parameters that may be given by their names."""
+        kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        return frozenset(p.name for p in self._named if p.kind in kinds)
+
+    @property
+    def _named(self) -> list[inspect.Parameter]:
+        return list(self.signature.parameters.values())[self.folds :]
+
+
 @cache
-def _found(function: Callable[..., object]) -> tuple[str, str, Body, inspect.Signature]:
-    """Of a function of NumPy its name, that of ours, what runs, and what that takes."""
+def _ours(function: Callable[..., object]) -> _Ours:
     module = function.__module__.removeprefix("numpy")
     own, name = f"np{module}.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
     if name in _UFUNCS:
@@ -148,29 +181,30 @@ def _found(function: Callable[..., object]) -> tuple[str, str, Body, inspect.Sig
     else:
         hint = f" ({INSTEAD[name]})" if name in INSTEAD else ""
         raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another{hint}")
-    return own, name, run, inspect.signature(run)
+    parameters = _signature(function).parameters
+    several = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+    defaults = {name: None if p.default is p.empty else p.default for name, p in parameters.items()}
+    return _Ours(own, name, run, inspect.signature(run), defaults, several)
 
 
 def _by_name(
-    function: Callable[..., object], args: tuple[ArrayLike, ...], kwargs: Mapping[str, ArrayLike]
+    ours: _Ours, args: tuple[ArrayLike, ...], kwargs: Mapping[str, ArrayLike]
 ) -> tuple[tuple[ArrayLike, ...], dict[str, ArrayLike]]:
     """The arguments of NumPy's function by their names, less those that are left out or are what NumPy takes anyway;
     by position where there may be any number."""
-    parameters = _signature(function).parameters
-    several = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
-    given = {**({} if several else dict(zip(parameters, args, strict=False))), **kwargs}
-    given = {name: value for name, value in given.items() if not _is_default(parameters.get(name), value)}
+    given = {**({} if ours.several else dict(zip(ours.defaults, args, strict=False))), **kwargs}
+    given = {name: value for name, value in given.items() if not _is_default(ours.defaults.get(name), value)}
     for name, own in _OTHER_NAMES.items():
-        if name in given and own in given:
-            raise ArgumentError(f"np.{function.__name__}: expected {own} or {name}, got both")
-    return args if several else (), {_OTHER_NAMES.get(name, name): value for name, value in given.items()}
+        if name in given:
+            if own in given:
+                raise ArgumentError(f"{ours.own}: expected {own} or {name}, got both")
+            given[own] = given.pop(name)
+    return args if ours.several else (), given
 
 
-def _is_default(parameter: inspect.Parameter | None, value: object) -> bool:
+def _is_default(default: object, value: object) -> bool:
     """Whether a value says nothing: as the axis of `np.sort`, which is another one by default, None does."""
-    if parameter is None or parameter.default is inspect.Parameter.empty:
-        return is_left_out(value)
-    return value is parameter.default or (is_left_out(value) and is_left_out(parameter.default))
+    return value is default or (is_left_out(value) and is_left_out(default))
 
 
 @cache
