@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 import numpy as np
 
 import ragged_dialect
+from ragged_dialect.arrays import direct as direct
 from ragged_dialect.arrays.convert.lists import nested_lists, text
 from ragged_dialect.arrays.convert.padded import to_padded
 from ragged_dialect.arrays.core.arguments import flag, integer

@@ -92,11 +92,7 @@ def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
     return structured(x, builders.select(x.value, at, dim))
 
 
-def _compacted(x: ArrayLike) -> ArrayLike:
-    return getattr(x, "compacted", None)
-
-
-@operation("compact", direct=_compacted)
+@operation("compact")
 def compact(x: Tensor) -> Tensor:
     """Windows made contiguous: a copy of what is inside them; the array itself without windows."""
     return contiguous(x)

@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, check_dtype, dtype_of
+from ragged_dialect.arrays.core.storage import DTypeLike, check_dtype, dtype_of
 from ragged_dialect.arrays.ops.broadcast import elementwise
 from ragged_dialect.arrays.ops.ufunc_bodies import Loop
 from ragged_dialect.arrays.ops.ufunc_floats import BODIES  # with those that are made there
@@ -102,7 +101,7 @@ def _make(name: str, results: int) -> Operation:
 
     body.__name__ = name
     body.__doc__ = f"NumPy's `{name}`, element by element, with broadcasting."
-    return operation(name, elementwise=True, direct=_by_products if name == "power" else None)(body)
+    return operation(name, elementwise=True)(body)
 
 
 def _with_inverse(x: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
@@ -117,28 +116,6 @@ def _with_inverse(x: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
     elif exponent.constant < 0:
         x = UFUNCS["multiply"](x, 1.0)
     return x, exponent
-
-
-def _by_products(x: ArrayLike, exponent: ArrayLike) -> ArrayLike | None:
-    """A power whose exponent is a small integer of Python, which takes a fiftieth of the time by products, or a half,
-    which NumPy takes for a root as well; None for others. Cubes of short floats are computed in float32, as powers are,
-    and integers have no inverse."""
-    if type(exponent) not in (int, float) or not isinstance(x, (RaggedArray, Tensor)):
-        return None
-    kind, short = elements.kind(x.dtype), x.dtype.itemsize < 4
-    if kind not in ("i", "u", "f") or (kind != "f" and type(exponent) is float):
-        return None
-    if exponent == 1:
-        return UFUNCS["positive"](x)
-    if exponent == 2:
-        return UFUNCS["square"](x)
-    if exponent in (-1, 0.5) and kind == "f":
-        return UFUNCS["reciprocal" if exponent < 0 else "sqrt"](x)
-    if exponent == 3:
-        wide = astype(x, dtype="float32") if kind == "f" and short else x
-        cube = UFUNCS["multiply"](UFUNCS["square"](wide), wide)
-        return cube if wide is x else astype(cube, dtype=x.dtype)
-    return None
 
 
 UFUNCS: dict[str, Operation] = {name: _make(name, 2 if name in ("divmod", "modf", "frexp") else 1) for name in BODIES}

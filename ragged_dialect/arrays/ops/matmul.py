@@ -5,12 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
-from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.buffer import Buffer
-from ragged_dialect.arrays.core.spec import spec
-from ragged_dialect.arrays.core.storage import ArrayLike, frozen
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.ops.contract import contract
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -48,41 +43,7 @@ def einsum(subscripts: str, *operands: ArrayLike) -> ArrayLike:
     return _einsum(*operands, subscripts=subscripts)
 
 
-_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
-_LARGE = 512 << 10
-"""Bytes of weights beyond which NumPy's BLAS is faster than a program (docs/speed.md): they do not stay in a second
-cache beside the rows, and a BLAS makes copies of rows that are in order."""
-
-_SHORT = 1 << 20
-"""Multiplications below which a call of NumPy's BLAS is faster. Of 64x64, one thread: 8 us and a program 12 for 2^18 of
-them, 21 and 21 for 2^20, 38 and 33 for 2^21."""
-_THIN, _SHORT_OF_THIN = 4, 1 << 12
-"""The same of weights with less rows or columns than that, which a BLAS is not made for: 65,536 rows times 1x1 take 112
-us, and a program 9."""
-
-
-def rows_times_weights(x: ArrayLike, weights: ArrayLike) -> RaggedArray | None:
-    """x [B, L, …, K] times dense weights [K, N] as one product of all rows, by NumPy or CuPy; None for small weights of
-    many rows on the CPU and arguments of other kinds, which a program takes, or refuses."""
-    if type(x) is not RaggedArray or x.spec.library not in ("numpy", "cupy"):
-        return None
-    values = x.buffer.array
-    if type(weights) is not type(values) or weights.ndim != 2 or weights.dtype != values.dtype:
-        return None
-    short = _SHORT if min(weights.shape) >= _THIN else _SHORT_OF_THIN
-    if x.spec.library == "numpy" and weights.nbytes <= _LARGE and values.size * weights.shape[1] >= short:
-        return None
-    known = x.spec
-    fits = x.axes[-1] is None and values.shape[-1] == weights.shape[0] and not known.layout.has_windows
-    if not fits or known.dtype not in _DTYPES:
-        return None
-    made = frozen(np.matmul(values, weights) if known.library == "numpy" else values @ weights)
-    shape = (*known.shape[:-1], weights.shape[1])
-    result = spec(known.layout, shape, known.dtype, known.device, known.library)
-    return RaggedArray.trusted(Buffer(made), x.axes, result)
-
-
-@operation("matmul", direct=rows_times_weights)
+@operation("matmul")
 def matmul(x: Tensor, y: Tensor) -> Tensor:
     """Product over the last dim of x and the second last of y: of a ragged x with y a vector [K], dense weights [K, N],
     or weights per component [B, K, N], whose leading dims are those of x, or of extent 1; of dense x and y as

@@ -48,17 +48,13 @@ class Operation(Function):
         self._source = ""
         """Where its body is, of which only those below know the state that the sources have; empty for them."""
 
-    def define(self, body: Body, elementwise: bool, direct: Body | None) -> None:
-        """Give it its body, and what gives results without one."""
+    def define(self, body: Body, elementwise: bool) -> None:
+        """Give it its body."""
         functools.update_wrapper(self, body, ("__module__", "__name__", "__qualname__"), ())
         self.__signature__, self._arrays = _public(inspect.signature(body))
         self._most = len(self._arrays) or sys.maxsize
         self._body, self._elementwise = body, elementwise
-        is_own = body.__module__.startswith("ragged_dialect.arrays.") and direct is None
-        self._source = "" if is_own else body.__module__
-        if direct is not None:  # it stays the object that it has been since it was named
-            self.__class__ = _Direct  # pyright: ignore[reportAttributeAccessIssue]
-            self._direct, self._given = direct, len(inspect.signature(direct).parameters)
+        self._source = "" if body.__module__.startswith("ragged_dialect.arrays.") else body.__module__
 
     @property
     def body(self) -> Body:
@@ -204,7 +200,7 @@ def _traced(trace: Trace, arguments: Sequence[ArrayLike]) -> list[ArrayLike]:
 
 
 class _Direct(Operation):
-    # With results that need no program: those of `direct`, which gives None for the other arguments.
+    # With results that need no program: those of a function that gives None for the other arguments.
     # A class without a docstring has None, which would be that of its operations.
     __doc__ = vars(Operation)["__doc__"]  # pyright: ignore[reportIncompatibleMethodOverride]
     _direct: Body
@@ -256,15 +252,25 @@ def named(name: str) -> Operation:
         return OPERATIONS.get(name) or _named.setdefault(name, Operation(name))
 
 
-def operation(
-    name: str, *, elementwise: bool = False, direct: Body | None = None
-) -> Callable[[Callable[..., Any]], Operation]:
+def directly(name: str) -> Callable[[Body], Body]:
+    """Make a function give results of an operation without a program: None for arguments that need one."""
+
+    def make(body: Body) -> Body:
+        found = named(name)  # which stays the object that others have
+        found.__class__ = _Direct  # pyright: ignore[reportAttributeAccessIssue]
+        found._direct, found._given = body, body.__code__.co_argcount
+        return body
+
+    return make
+
+
+def operation(name: str, *, elementwise: bool = False) -> Callable[[Callable[..., Any]], Operation]:
     """Make a function on tracers an operation on arrays, under a name that NumPy's protocols find it by."""
 
     def make(body: Body) -> Operation:
         with _naming:
             made = OPERATIONS[name] = _named.pop(name, None) or Operation(name)
-            made.define(body, elementwise, direct)
+            made.define(body, elementwise)
         return made
 
     return make
