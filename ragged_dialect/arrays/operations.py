@@ -20,15 +20,14 @@ from ragged_dialect.arrays.index import routing as routing
 from ragged_dialect.arrays.index import row_ids as row_ids
 from ragged_dialect.arrays.index import starts as starts
 from ragged_dialect.arrays.index import windows as windows
-from ragged_dialect.arrays.numpy import bodies as bodies
+from ragged_dialect.arrays.numpy import composed as composed
 from ragged_dialect.arrays.numpy import masked as masked
 from ragged_dialect.arrays.numpy import nans as nans
-from ragged_dialect.arrays.numpy import searching as searching
 from ragged_dialect.arrays.ops import along as along
 from ragged_dialect.arrays.ops import argmax as argmax
 from ragged_dialect.arrays.ops import attention as attention
 from ragged_dialect.arrays.ops import elementwise as elementwise
-from ragged_dialect.arrays.ops import join as join
+from ragged_dialect.arrays.ops import joining as joining
 from ragged_dialect.arrays.ops import matmul as matmul
 from ragged_dialect.arrays.ops import normalise as normalise
 from ragged_dialect.arrays.ops import scan as scan

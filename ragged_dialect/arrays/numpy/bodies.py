@@ -1,11 +1,10 @@
-"""NumPy's functions whose arguments are others than those of the operations that do their work."""
+"""NumPy's functions whose arguments are others than those of the operations that do their work, which are known here
+by their names."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 
@@ -13,21 +12,11 @@ from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import checked_axis, flag, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
-from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.arrays.index.dims import AxisArgument
-from ragged_dialect.arrays.index.levels import compact
-from ragged_dialect.arrays.index.repeat import repeat as repeated
-from ragged_dialect.arrays.index.windows import windows
-from ragged_dialect.arrays.numpy.ufuncs import mask, reduce
-from ragged_dialect.arrays.ops.along import take_along_axis as along
-from ragged_dialect.arrays.ops.filled import arange
-from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, rolled, traced_extent
+from ragged_dialect.arrays.core.value import Value, is_traced
+from ragged_dialect.arrays.numpy.ufuncs import mask
+from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, traced_extent
 from ragged_dialect.arrays.ops.join import stack as stacked
-from ragged_dialect.arrays.ops.sorting import quantile as quantiles
-from ragged_dialect.arrays.ops.sorting.sort import lexsort as lexsorted
-from ragged_dialect.arrays.tracing.elements import kind
-from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.operation import named
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.narrowing import is_integer, is_list, is_tuple
@@ -35,7 +24,7 @@ from ragged_dialect.narrowing import is_integer, is_list, is_tuple
 
 def einsum(subscripts: str, *operands: ArrayLike) -> ArrayLike:
     """Sums of products."""
-    return OPERATIONS["einsum"](*operands, subscripts=subscripts)
+    return named("einsum")(*operands, subscripts=subscripts)
 
 
 def concatenate(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
@@ -50,14 +39,14 @@ def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
 
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ArrayLike:
     """`x` where the condition holds, else `y`."""
-    return OPERATIONS["where"](condition, x, y)
+    return named("where")(condition, x, y)
 
 
 def clip(
     a: ArrayLike, a_min: ArrayLike = None, a_max: ArrayLike = None, *, min: ArrayLike = None, max: ArrayLike = None
 ) -> ArrayLike:
     """The elements moved into bounds, which have two names each."""
-    return OPERATIONS["clip"](a, min if a_min is None else a_min, max if a_max is None else a_max)
+    return named("clip")(a, min if a_min is None else a_min, max if a_max is None else a_max)
 
 
 def round(a: ArrayLike, decimals: int = 0) -> ArrayLike:
@@ -70,12 +59,12 @@ around = round
 
 def take(a: ArrayLike, indices: ArrayLike, axis: int) -> ArrayLike:
     """Indices of a dim; NumPy's default, all elements as one vector, is none of ragged arrays."""
-    return OPERATIONS["take"](a, indices, axis=axis)
+    return named("take")(a, indices, axis=axis)
 
 
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int) -> ArrayLike:
     """Elements several times; NumPy's default, all as one vector, is none of ragged arrays."""
-    return repeated(a, repeats, axis=axis)
+    return named("repeat")(a, repeats, axis=axis)
 
 
 def astype(x: ArrayLike, dtype: DTypeLike, copy: bool = True) -> ArrayLike:
@@ -100,13 +89,13 @@ def reshape(a: ArrayLike, shape: ArrayLike) -> ArrayLike:
 
 def squeeze(a: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
     """Without dims of extent 1."""
-    return OPERATIONS["squeeze"](a, axis=axis)
+    return named("squeeze")(a, axis=axis)
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ArrayLike:
     """Dims in another order, by default the reverse one, which a ragged dim does not have."""
     order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes) if isinstance(axes, list) else axes
-    return OPERATIONS["transpose"](a, axes=order)
+    return named("transpose")(a, axes=order)
 
 
 def expand_dims(a: ArrayLike, axis: ArrayLike) -> ArrayLike:
@@ -117,7 +106,7 @@ def expand_dims(a: ArrayLike, axis: ArrayLike) -> ArrayLike:
     if len(places) < len(axes):
         raise ArgumentError(f"np.expand_dims: expected different axes, got {axis}")
     for place in places:
-        a = OPERATIONS["unsqueeze"](a, axis=place)
+        a = named("unsqueeze")(a, axis=place)
     return a
 
 
@@ -125,7 +114,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     """The structure with one number everywhere."""
     wanted = a.dtype if dtype is None else dtype_of(dtype)
     given = storage.converted("np.full_like", storage.take(fill_value), wanted)
-    return OPERATIONS["where"](True, given if given.ndim else given.item(), a.astype(wanted))  # a number has no device
+    return named("where")(True, given if given.ndim else given.item(), a.astype(wanted))  # a number has no device
 
 
 def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
@@ -138,22 +127,16 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
     return full_like(a, 1, dtype)
 
 
-@operation("count_nonzero")
-def count_nonzero(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
-    """How many elements are not 0."""
-    return OPERATIONS["sum"](OPERATIONS["not_equal"](a, 0), axis=axis, keepdims=keepdims)
-
-
 def sort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> ArrayLike:
     """The elements in order; it is always stable."""
     _check_kind("np.sort", kind)
-    return OPERATIONS["sort"](a, axis=axis)
+    return named("sort")(a, axis=axis)
 
 
 def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> ArrayLike:
     """The indices that sort; it is always stable."""
     _check_kind("np.argsort", kind)
-    return OPERATIONS["argsort"](a, axis=axis)
+    return named("argsort")(a, axis=axis)
 
 
 def _check_kind(name: str, kind: str | None) -> None:
@@ -166,7 +149,9 @@ _KINDS = None, "quicksort", "heapsort", "mergesort", "stable"
 
 def lexsort(keys: ArrayLike, axis: int = -1) -> ArrayLike:
     """The indices that sort by the last key, then by the one before it, and so on."""
-    return lexsorted(keys, axis=axis)
+    from ragged_dialect.arrays.ops.sorting.sort import lexsort  # start-up time
+
+    return lexsort(keys, axis=axis)
 
 
 def mean(
@@ -174,41 +159,20 @@ def mean(
     *, where: ArrayLike = True,
 ) -> ArrayLike:  # fmt: skip
     """Means, of the elements where a mask holds; nan where it does nowhere."""
-    if dtype is not None and kind(dtype_of(dtype)) != "f":
+    if dtype is not None and dtype_of(dtype).kind in "bi":
         raise ArgumentError(f"np.mean: expected a dtype of floats, got {dtype_of(dtype)}")
     a = a if dtype is None else a.astype(dtype)
     if where is True:
-        return OPERATIONS["mean"](a, axis=axis, keepdims=keepdims)
-    return _masked_mean(a, mask("mean", where), axis=axis, keepdims=keepdims)
-
-
-@operation("masked_mean")
-def _masked_mean(a: Tensor, holds: Tensor, *, axis: AxisArgument, keepdims: bool) -> Tensor:
-    wide = a if a.dtype.itemsize > 2 or a.dtype.kind in "bi" else a.astype(np.float32)
-    total = reduce("add", wide, axis=axis, keepdims=keepdims, where=holds)
-    counted = OPERATIONS["where"](holds, ones_like(a, bool), False)
-    made = OPERATIONS["divide"](total, OPERATIONS["sum"](counted, axis=axis, keepdims=keepdims))
-    return made if a.dtype.kind in "bi" else made.astype(a.dtype)
+        return named("mean")(a, axis=axis, keepdims=keepdims)
+    return named("masked_mean")(a, mask("mean", where), axis=axis, keepdims=keepdims)
 
 
 def average(a: ArrayLike, axis: ArrayLike = None, weights: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
     """Means with weights, which broadcast or are those of the dim `axis`."""
     if weights is None:
-        return OPERATIONS["mean"](a, axis=axis, keepdims=keepdims)
+        return named("mean")(a, axis=axis, keepdims=keepdims)
     given: ArrayLike = weights if isinstance(weights, Value) else storage.take(weights)
-    return _average(a, given, axis=axis, keepdims=keepdims)
-
-
-@operation("average")
-def _average(a: Tensor, given: Tensor, *, axis: AxisArgument, keepdims: bool) -> Tensor:
-    if not given.layout.is_dense:
-        given = given[(..., *[None] * (a.ndim - given.ndim))]  # numbers of components, say, are those of all features
-    elif given.ndim == 1 < a.ndim and axis is not None:
-        given = given[(..., *[None] * (a.ndim - 1 - checked_axis("average", cast("int", axis), a.ndim)))]
-    a = a.astype(np.float64) if a.dtype.kind in "bi" else a
-    whole = OPERATIONS["where"](True, given, zeros_like(a, given.dtype))
-    total = OPERATIONS["sum"](OPERATIONS["multiply"](a, whole), axis=axis, keepdims=keepdims)
-    return OPERATIONS["divide"](total, OPERATIONS["sum"](whole, axis=axis, keepdims=keepdims))
+    return named("average")(a, given, axis=axis, keepdims=keepdims)
 
 
 def norm(x: ArrayLike, ord: ArrayLike = None, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
@@ -217,49 +181,26 @@ def norm(x: ArrayLike, ord: ArrayLike = None, axis: ArrayLike = None, keepdims: 
         raise ArgumentError(f"np.linalg.norm: expected an axis of vectors, got {axis}")
     if ord is not None and not isinstance(ord, (int, float)):
         raise ArgumentError(f"np.linalg.norm: expected a number for ord, got {type(ord).__name__}")
-    return _norm(x, ord=ord, axis=axis, keepdims=keepdims)
-
-
-@operation("norm")
-def _norm(x: Tensor, *, ord: int | float | None, axis: AxisArgument, keepdims: bool) -> Tensor:
-    x = x.astype(np.float64) if x.dtype.kind in "bi" else x
-    size = OPERATIONS["absolute"](x)
-    if ord in (math.inf, -math.inf):
-        made = OPERATIONS["max" if ord > 0 else "min"](size, axis=axis, keepdims=keepdims)
-        return OPERATIONS["maximum"](made, 0)  # where there are no elements, -inf is the largest
-    if ord == 0:
-        return OPERATIONS["sum"](OPERATIONS["not_equal"](x, 0).astype(x.dtype), axis=axis, keepdims=keepdims)
-    if ord is None or ord == 2:
-        return OPERATIONS["root"](OPERATIONS["sum"](OPERATIONS["square"](size), axis=axis, keepdims=keepdims))
-    total = OPERATIONS["sum"](OPERATIONS["power"](size, ord), axis=axis, keepdims=keepdims)
-    return OPERATIONS["power"](total, 1 / ord)
+    return named("norm")(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same structure and elements; not of traced values, whose lengths only calls know."""
     with_nan = flag("np.array_equal", "equal_nan", equal_nan)
-    if any(isinstance(a, Tensor) for a in (a1, a2)):
+    if any(is_traced(a) for a in (a1, a2)):
         raise ArgumentError("np.array_equal: expected arrays, got a traced value (of equal lengths, (x == y).all())")
     if not all(isinstance(a, RaggedArray) for a in (a1, a2)) or a1.shape != a2.shape:
         return False
-    x, y = compact(a1), compact(a2)
+    x, y = named("compact")(a1), named("compact")(a2)
     ragged = [dim for dim in range(x.ndim) if x.layout.letter(dim) in RAGGED]
     if x.layout != y.layout or any(not np.array_equal(x.lengths_of(dim), y.lengths_of(dim)) for dim in ragged):
         return False
-    return bool(_all_equal(x, y, equal_nan=with_nan))
-
-
-@operation("array_equal")
-def _all_equal(x: Tensor, y: Tensor, *, equal_nan: bool) -> Tensor:
-    same = OPERATIONS["equal"](x, y)
-    if equal_nan:
-        same = same | OPERATIONS["logical_and"](OPERATIONS["isnan"](x), OPERATIONS["isnan"](y))
-    return same.all()
+    return bool(named("array_equal")(x, y, equal_nan=with_nan))
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int = -1) -> ArrayLike:
     """The elements at indices along a dim."""
-    return along(arr, indices, axis=axis)
+    return named("take_along_axis")(arr, indices, axis=axis)
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ArrayLike:
@@ -267,19 +208,22 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ArrayLike:
     order = list(range(a.ndim))
     one, other = (checked_axis("np.swapaxes", axis, a.ndim) for axis in (axis1, axis2))
     order[one], order[other] = other, one
-    return OPERATIONS["transpose"](a, axes=tuple(order))
+    return named("transpose")(a, axes=tuple(order))
 
 
 def roll(a: ArrayLike, shift: ArrayLike, axis: int) -> ArrayLike:
     """The elements along a dim so many places on, in each component; those beyond its end are at its start. NumPy's
     default, all elements as one vector, is none of ragged arrays."""
-    dim, is_traced = checked_axis("np.roll", axis, a.ndim), isinstance(shift, Tensor) and not shift.axes
-    places = shift if is_traced and shift.dtype.kind == "i" else integer("np.roll", "shift", shift)
+    dim = checked_axis("np.roll", axis, a.ndim)
+    is_number = is_traced(shift) and not shift.axes and shift.dtype.kind == "i"
+    places = shift if is_number else integer("np.roll", "shift", shift)
     if a.layout.letter(dim) in RAGGED:
-        return rolled(a, places, axis=dim)
+        return named("roll")(a, places, axis=dim)
+    from ragged_dialect.arrays.ops.filled import arange  # start-up time
+
     extent = a.shape[dim]
-    size = max(extent, 1) if isinstance(extent, int) else OPERATIONS["maximum"](extent, 1)
-    return OPERATIONS["take"](a, (arange(extent) - places) % size, axis=dim)
+    size = max(extent, 1) if isinstance(extent, int) else named("maximum")(extent, 1)
+    return named("take")(a, (arange(extent) - places) % size, axis=dim)
 
 
 def sliding_window_view(x: ArrayLike, window_shape: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
@@ -292,9 +236,9 @@ def sliding_window_view(x: ArrayLike, window_shape: ArrayLike, axis: ArrayLike =
     if any(x.layout.letter(k) in RAGGED for k in range(dim + 1, x.ndim)):
         text = f'no ragged dims behind dim {dim}, got layout "{x.layout}"'
         raise LayoutError(f"{op}: expected {text} (rg.windows has the window as the next dim)")
-    made = windows(x, size=window_shape, axis=axis)
+    made = named("windows")(x, size=window_shape, axis=axis)
     order = [k for k in range(made.ndim) if k != dim + 1]
-    return made if order[-1] == dim else OPERATIONS["transpose"](made, axes=(*order, dim + 1))
+    return made if order[-1] == dim else named("transpose")(made, axes=(*order, dim + 1))
 
 
 def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> ArrayLike:
@@ -303,34 +247,34 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     if len(conditions) != len(choices) or not conditions:
         text = f"expected a choice for each of {len(conditions)} conditions, got {len(choices)}"
         raise ArgumentError(f"np.select: {text}")
-    return _chosen(default, *conditions, *choices)
-
-
-@operation("np.select")
-def _chosen(default: Tensor, *cases: Tensor) -> Tensor:
-    count = len(cases) // 2
-    for condition, choice in zip(reversed(cases[:count]), reversed(cases[count:]), strict=True):
-        default = OPERATIONS["where"](condition, choice, default)
-    return default
+    return named("np.select")(default, *conditions, *choices)
 
 
 def median(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
     """The element in the middle, or the mean of the two."""
-    return quantiles.median(a, axis=axis, keepdims=keepdims)
+    return named("median")(a, axis=axis, keepdims=keepdims)
 
 
 def quantile(
     a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False, method: str = "linear"
 ) -> ArrayLike:
     """The q-quantile; of several `q` those of each along a new dim 0."""
-    return quantiles.quantile(a, quantiles.listed("np.quantile", q), axis=axis, keepdims=keepdims, method=method)
+    return _quantile("np.quantile", a, q, 1, axis, keepdims, method)
 
 
 def percentile(
     a: ArrayLike, q: ArrayLike, axis: ArrayLike = None, keepdims: bool = False, method: str = "linear"
 ) -> ArrayLike:
     """As `quantile`, in percent."""
-    return quantiles.quantile(a, quantiles.listed("np.percentile", q, 100), axis=axis, keepdims=keepdims, method=method)
+    return _quantile("np.percentile", a, q, 100, axis, keepdims, method)
+
+
+def _quantile(
+    name: str, a: ArrayLike, q: ArrayLike, most: int, axis: ArrayLike, keepdims: bool, method: str
+) -> ArrayLike:
+    from ragged_dialect.arrays.ops.sorting import quantile as quantiles  # start-up time
+
+    return quantiles.quantile(a, quantiles.listed(name, q, most), axis=axis, keepdims=keepdims, method=method)
 
 
 def flip(m: ArrayLike, axis: int | tuple[int, ...] | None = None) -> ArrayLike:
@@ -347,37 +291,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, ap
     if times < 0:
         raise ArgumentError(f"np.diff: expected n of at least 0, got {times}")
     dim = checked_axis("np.diff", axis, a.ndim)
-    return _differences(a, prepend, append, n=times, axis=dim)
-
-
-@operation("diff")
-def _differences(a: Tensor, prepend: Tensor | None, append: Tensor | None, *, n: int, axis: int) -> Tensor:
-    if prepend is not None or append is not None:
-        ends = [None if x is None else _end(a, axis, x) for x in (prepend, append)]
-        a = concat([x for x in (ends[0], a, ends[1]) if x is not None], axis=axis)
-    for _ in range(n):
-        name = "not_equal" if a.dtype == np.bool_ else "subtract"
-        a = OPERATIONS[name](cut(a, axis, 1, None), cut(a, axis, None, -1))
-    return a
-
-
-def _end(a: Tensor, dim: int, x: Tensor) -> Tensor:
-    """What joins an array along a dim: of a number one element for each row."""
-    if x.ndim:
-        return x
-    if len(a.ragged_dims) > 1 and dim in a.ragged_dims:
-        raise ArgumentError("expected an array to join lists of lists along a ragged dim, got a number")
-    rows = OPERATIONS["where"](True, x, zeros_like(OPERATIONS["sum"](a, axis=dim), a.dtype))
-    return rows[(*[slice(None)] * dim, None)]
-
-
-@operation("ptp")
-def ptp(a: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
-    """The largest element less the smallest one; of no integers 0."""
-    high, low = (OPERATIONS[n](a, axis=axis, keepdims=keepdims) for n in ("max", "min"))
-    if a.dtype.kind == "i":
-        high = OPERATIONS["maximum"](high, low)
-    return OPERATIONS["subtract"](high, low)
+    return named("diff")(a, prepend, append, n=times, axis=dim)
 
 
 def size(a: ArrayLike, axis: int | None = None) -> int | None:
@@ -399,31 +313,15 @@ def isclose(
     a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False
 ) -> ArrayLike:
     """Which elements of operands that broadcast are equal within a tolerance."""
-    return _close(a, b, rtol, atol, equal_nan=flag("np.isclose", "equal_nan", equal_nan))
-
-
-@operation("isclose", elementwise=True)
-def _close(a: Tensor, b: Tensor, rtol: Tensor, atol: Tensor, *, equal_nan: bool) -> Tensor:
-    b = OPERATIONS["multiply"](b, 1.0)  # differences of integers, and the size of the least one, may not be integers
-    difference = OPERATIONS["absolute"](OPERATIONS["subtract"](a, b))
-    near = difference <= OPERATIONS["add"](OPERATIONS["multiply"](OPERATIONS["absolute"](b), rtol), atol)
-    near = OPERATIONS["logical_and"](near, OPERATIONS["isfinite"](b)) | OPERATIONS["equal"](a, b)
-    if not equal_nan:
-        return near
-    return near | OPERATIONS["logical_and"](OPERATIONS["isnan"](a), OPERATIONS["isnan"](b))
+    return named("isclose")(a, b, rtol, atol, equal_nan=flag("np.isclose", "equal_nan", equal_nan))
 
 
 def allclose(
     a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False
 ) -> ArrayLike:
     """Whether all elements are."""
-    found = _all_close(a, b, rtol, atol, equal_nan=flag("np.allclose", "equal_nan", equal_nan))
-    return found if isinstance(found, Tensor) else bool(found)
-
-
-@operation("allclose", elementwise=True)
-def _all_close(a: Tensor, b: Tensor, rtol: Tensor, atol: Tensor, *, equal_nan: bool) -> Tensor:
-    return _close(a, b, rtol, atol, equal_nan=equal_nan).all()
+    found = named("allclose")(a, b, rtol, atol, equal_nan=flag("np.allclose", "equal_nan", equal_nan))
+    return found if is_traced(found) else bool(found)
 
 
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:

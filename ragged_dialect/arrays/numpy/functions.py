@@ -1,4 +1,4 @@
-"""NumPy's functions on ragged arrays: of the name of an operation, and those of `bodies`, `nans` and `searching`."""
+"""NumPy's functions on ragged arrays: of the name of an operation, and those of the modules beside this one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from types import ModuleType
 
 import numpy as np
 
@@ -18,13 +19,25 @@ from ragged_dialect.errors import ArgumentError
 
 
 @cache
+def _adapted() -> dict[str, Body]:
+    """Those that change arguments for operations, which are known by their names."""
+    from ragged_dialect.arrays.numpy import bodies, searching  # start-up time
+
+    return _functions_of(bodies, searching)
+
+
+@cache
 def functions() -> dict[str, Body]:
     """Functions by NumPy's names, which are those of the modules' functions; arguments as NumPy's."""
-    from ragged_dialect.arrays.numpy import bodies, nans, searching  # start-up time
+    from ragged_dialect.arrays.numpy import composed, nans  # start-up time
 
+    return {**_adapted(), **_functions_of(composed, nans)}
+
+
+def _functions_of(*modules: ModuleType) -> dict[str, Body]:
     return {
         name: function
-        for module in (bodies, nans, searching)
+        for module in modules
         for name, function in vars(module).items()
         if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
     }
@@ -144,7 +157,7 @@ class _Ours:
     name: str
     run: Body
     signature: inspect.Signature
-    defaults: dict[str, object]
+    defaults: Mapping[str, object]
     several: bool
 
     @cached_property
@@ -174,6 +187,8 @@ def _ours(function: Callable[..., object]) -> _Ours:
     own, name = f"np{module}.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
     if name in _UFUNCS:
         run: Body = partial(reduce, _UFUNCS[name], axis=None)
+    elif name in _adapted():
+        run = _adapted()[name]
     elif name in functions():
         run = functions()[name]
     elif name in _REDUCING:

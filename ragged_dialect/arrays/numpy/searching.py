@@ -7,16 +7,14 @@ import numpy as np
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import flag
 from ragged_dialect.arrays.core.storage import ArrayLike
-from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.arrays.ops.sorting.search import searchsorted as searched
-from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.core.value import Value, is_traced
+from ragged_dialect.arrays.tracing.operation import named
 from ragged_dialect.errors import ArgumentError
 
 
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left") -> ArrayLike:
     """Where elements belong in a dense vector that is in order."""
-    return searched(a, v, side=side)
+    return named("searchsorted")(a, v, side=side)
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ArrayLike:
@@ -25,7 +23,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ArrayLike:
     given = bins if isinstance(bins, Value) else storage.take(bins)
     if isinstance(given, np.ndarray) and given.ndim and np.any(given[1:] < given[:-1]):
         raise ArgumentError("np.digitize: expected bins in ascending order, got others")
-    return searched(given, x, side=side)
+    return named("searchsorted")(given, x, side=side)
 
 
 _LISTED = 1 << 16
@@ -38,16 +36,14 @@ def isin(element: ArrayLike, test_elements: ArrayLike, *, invert: bool = False) 
     given: ArrayLike = test_elements
     others = flag("np.isin", "invert", invert)
     if isinstance(test_elements, Value):
-        table = OPERATIONS["sort"](given if given.layout.is_dense else given.values, axis=0)
+        table = named("sort")(given if given.layout.is_dense else given.values, axis=0)
     else:
         flat = storage.take(given).reshape(-1)
         if (found := _listed(element, flat)) is not None:
-            return OPERATIONS["logical_not"](found) if others else found
-        table = (
-            np.sort(flat) if flat.dtype.kind in "bif" else OPERATIONS["sort"](flat, axis=0)
-        )  # of bfloat16 it loses nan
-    found = OPERATIONS["isin"](element, table)
-    return OPERATIONS["logical_not"](found) if others else found
+            return named("logical_not")(found) if others else found
+        table = np.sort(flat) if flat.dtype.kind in "bif" else named("sort")(flat, axis=0)  # of bfloat16 it loses nan
+    found = named("isin")(element, table)
+    return named("logical_not")(found) if others else found
 
 
 def _listed(element: ArrayLike, known: ArrayLike) -> ArrayLike | None:
@@ -60,33 +56,13 @@ def _listed(element: ArrayLike, known: ArrayLike) -> ArrayLike | None:
         return None
     table = np.zeros(high - low + 2, np.bool_)
     table[known.astype(np.int64) - low] = True
-    return OPERATIONS["is_listed"](element, table, low)
+    return named("is_listed")(element, table, low)
 
 
 def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike = None, right: ArrayLike = None) -> ArrayLike:
     """The numbers at `x` on the lines from each point of `xp`, which are in order, to the next, whose numbers are `fp`:
     dense vectors, or lists, of which each component has its own `x`, a list or [B, K]. Before the first point it is
     `left`, behind the last one `right`, by default the numbers there. In the dtype of what it is computed of."""
-    if (xp.static_shape if isinstance(xp, Tensor) else getattr(xp, "shape", None)) == (0,):
+    if (xp.static_shape if is_traced(xp) else getattr(xp, "shape", None)) == (0,):
         raise ArgumentError("np.interp: expected points, got none")
-    return _interp(x, xp, fp, left, right)
-
-
-@operation("interp")
-def _interp(x: Tensor, xp: Tensor, fp: Tensor, left: Tensor | None, right: Tensor | None) -> Tensor:
-    if not xp.layout.is_dense:
-        read, count = OPERATIONS["gather"], xp.lengths[:, None]
-    else:
-        read, count = OPERATIONS["take"], OPERATIONS["sum"](OPERATIONS["equal"](xp, xp))
-    where, less = OPERATIONS["where"], OPERATIONS["less"]
-    at = OPERATIONS["minimum"](OPERATIONS["maximum"](searched(xp, x, side="right"), 1), count - 1)
-    (begin, end), (low, high) = ((read(points, at - 1), read(points, at)) for points in (xp, fp))
-    is_one, equal = OPERATIONS["equal"](begin, end), OPERATIONS["equal"]
-    slope = (high - low) / where(is_one, 1, end - begin)
-    made = low + (x - begin) * slope
-    made = where(OPERATIONS["isnan"](made), high + (x - end) * slope, made)  # beside infinite numbers
-    made = where(OPERATIONS["logical_and"](OPERATIONS["isnan"](made), equal(low, high)) & equal(x, x), low, made)
-    made = where(equal(x, begin), low, made)
-    made = where(OPERATIONS["logical_or"](is_one, less(end, x) | equal(end, x)), high, made)
-    made = where(less(x, begin), low if left is None else left, made)
-    return made if right is None else where(less(end, x), right, made)
+    return named("interp")(x, xp, fp, left, right)

@@ -203,12 +203,12 @@ class _Direct(Operation):
     # With results that need no program: those of a function that gives None for the other arguments.
     # A class without a docstring has None, which would be that of its operations.
     __doc__ = vars(Operation)["__doc__"]  # pyright: ignore[reportIncompatibleMethodOverride]
-    _direct: Body
-    _given: int
+    direct: Body
+    given: int
 
     def __call__(self, *arguments: ArrayLike, **parameters: ArrayLike) -> ArrayLike:
         """The results, by a program or without."""
-        made = self._direct(*arguments) if len(arguments) == self._given and not parameters else None
+        made = self.direct(*arguments) if len(arguments) == self.given and not parameters else None
         return super().__call__(*arguments, **parameters) if made is None else made
 
 
@@ -258,7 +258,8 @@ def directly(name: str) -> Callable[[Body], Body]:
     def make(body: Body) -> Body:
         found = named(name)  # which stays the object that others have
         found.__class__ = _Direct  # pyright: ignore[reportAttributeAccessIssue]
-        found._direct, found._given = body, body.__code__.co_argcount
+        assert isinstance(found, _Direct)
+        found.direct, found.given = body, body.__code__.co_argcount
         return body
 
     return make
