@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 import numpy as np
 
 import ragged_dialect
-from ragged_dialect.arrays import direct as direct
 from ragged_dialect.arrays.convert.lists import nested_lists, text
 from ragged_dialect.arrays.convert.padded import to_padded
 from ragged_dialect.arrays.core.arguments import flag, integer
@@ -19,6 +18,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype
 from ragged_dialect.arrays.core.value import Value, is_traced, put_all, put_on
 from ragged_dialect.arrays.index.items import getitem
 from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS, apply_ufunc, reduce
+from ragged_dialect.arrays.ops import direct as direct
 from ragged_dialect.arrays.tracing.operation import named
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.layout import Layout

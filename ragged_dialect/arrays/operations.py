@@ -25,7 +25,7 @@ from ragged_dialect.arrays.numpy import masked as masked
 from ragged_dialect.arrays.numpy import nans as nans
 from ragged_dialect.arrays.ops import along as along
 from ragged_dialect.arrays.ops import argmax as argmax
-from ragged_dialect.arrays.ops import attention as attention
+from ragged_dialect.arrays.ops import attending as attending
 from ragged_dialect.arrays.ops import elementwise as elementwise
 from ragged_dialect.arrays.ops import joining as joining
 from ragged_dialect.arrays.ops import matmul as matmul

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from types import ModuleType
 
 import numpy as np
@@ -16,6 +16,7 @@ from ragged_dialect.arrays.numpy.ufuncs import PRODUCT, REDUCTIONS, allowed, as_
 from ragged_dialect.arrays.tracing.loading import load
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, Operation
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.lazy import cached_property
 
 
 @cache
