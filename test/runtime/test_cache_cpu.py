@@ -309,6 +309,11 @@ made = [
     x.argmax(1), x.any(), x.cumsum(1), x.astype("f8"), x.clip(1, 5), x.round(), x.softmax(), x.merge(0),
     x[1:], x[0], x[:, :1], x[..., 1], y[y > 3], x[[True, False, True]], rg.sort(x, axis=1),
     rg.take(x, [2, 0]), rg.where(x > 2, x, 0), x.lengths, x.row_ids, x.tolist(), repr(x), list(x),
+    x ** 2, x ** 0.5, x ** 2.5, x @ np.eye(2, dtype=np.float32), rg.compact(x[::2]), rg.concat([x, x], axis=1),
+    rg.stack([x, x]), rg.attention(x, x, x, causal=True), np.mean(x, axis=1), np.where(x > 2, x, 0), np.clip(x, 0, 1),
+    np.concatenate([x, x]), np.isin(y, [1, 3]), np.sort(x, axis=1), np.cumsum(y, axis=1), np.diff(x, axis=1),
+    np.linalg.norm(x, axis=2), np.average(x, axis=1, weights=y.astype("f4")), np.median(y, axis=1),
+    np.allclose(x, x), np.digitize(y, [1, 3]), np.flip(x, axis=1), np.roll(x, 1, axis=1), rg.bincount(y, 6),
 ]
 print(*map(repr, made), sep="\\n")
 print("ragged_dialect._mlir" in sys.modules, file=sys.stderr)
