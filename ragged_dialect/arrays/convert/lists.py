@@ -27,7 +27,7 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     numbers are vectors, ragged arrays lists of their components, and any iterable is a list. The values are
     copied. ArgumentError for lists of different depth, for arrays with different dense extents, for what is
     no list, and for nothing at all, whose shape nobody knows."""
-    plain = _plain(components) if is_list(components) else None
+    plain = _plain(components, dtype is None) if is_list(components) else None
     if plain is not None:
         values, lengths = plain
         values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
@@ -51,7 +51,7 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
     _check_alike(found, first, counts)
     leaves = [first[:0] if leaf is None else leaf for leaf in found]
-    xp, values = storage.namespace(first), _joined(leaves)
+    xp, values = storage.namespace(first), _joined(leaves, dtype is None)
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
     values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
     if any(map(storage.is_recorded, given)):
@@ -61,8 +61,11 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     return from_lengths(made, *(xp.asarray(v) for v in lengths))
 
 
-def _joined(arrays: Sequence[Array]) -> Array:
-    """One array of several. ArgumentError for dtypes of which NumPy does not know what they have in common."""
+def _joined(arrays: Sequence[Array], exact: bool) -> Array:
+    """One array of several. ArgumentError for dtypes of which NumPy does not know what they have in common, and where
+    numbers have to stay `exact` for those that programs do not have: NumPy makes floats of uint64 beside int64."""
+    for dtype in {array.dtype for array in arrays} if exact else ():
+        storage.check_dtype(dtype)
     try:
         with enough("ragged"):
             return storage.namespace(arrays[0]).concatenate(arrays)
@@ -100,9 +103,10 @@ def _place(counts: Sequence[Sequence[int]], at: int) -> str:
 _NUMBERS = (int, float, bool)
 
 
-def _plain(items: Sequence[object]) -> tuple[np.ndarray, list[np.ndarray]] | None:
+def _plain(items: Sequence[object], exact: bool) -> tuple[np.ndarray, list[np.ndarray]] | None:
     """Values and lengths of lists of nothing but numbers, or arrays of NumPy, all equally deep: level by level, as a
-    list of many would cost as much as its elements. None for everything else, and for what is refused."""
+    list of many would cost as much as its elements. None for everything else, and for what is refused. ArgumentError
+    for integers that have to stay exact and do not fit int64."""
     level: Sequence[Sequence[object]] = [items]
     lengths: list[np.ndarray] = []
     for _ in range(_DEEPEST):
@@ -119,12 +123,14 @@ def _plain(items: Sequence[object]) -> tuple[np.ndarray, list[np.ndarray]] | Non
         if {a.shape[1:] for a in arrays if a.ndim} != {arrays[0].shape[1:]} or not all(a.ndim for a in arrays):
             return None
         lengths.append(np.fromiter(map(len, arrays), np.int64, len(arrays)))
-        return _joined(arrays), lengths[1:]
+        return _joined(arrays, exact), lengths[1:]
     if not kinds or len(lengths) < 2 or not kinds <= set(_NUMBERS):
         return None
     if kinds == {float}:  # NumPy looks at every element for its type otherwise, a third of the time
         return np.fromiter(cast("list[float]", inside), np.float64, len(inside)), lengths[1:]
     values = np.asarray(inside)
+    if exact:
+        storage.check_integers(inside, values)
     return (values, lengths[1:]) if values.dtype.kind in "bif" else None
 
 

@@ -93,7 +93,20 @@ def _numbers(value: object) -> np.ndarray:
         got = type(value).__name__ if made is None or not made.ndim else f"{type(value).__name__} of {made.dtype}"
         hint = reason if made is None or not made.ndim else _instead_of(made.dtype)
         raise ArgumentError(f"expected an array or nested lists of numbers, got {got}{hint}")
+    check_integers(value, made)
     return made
+
+
+def check_integers(value: object, made: np.ndarray) -> None:
+    """ArgumentError for lists of integers of which NumPy made floats, as some are less than 0 or small, and others no
+    int64: digits would be lost."""
+    if made.dtype.kind == "f" and made.size and np.abs(made).max() >= 2.0**63:
+        numbers = np.asarray(value, object)
+        if all(isinstance(number, (int, np.integer)) for number in numbers.flat):
+            hint = _INSTEAD["uint64"]
+            raise ArgumentError(
+                f"expected integers below 2**63, got a list with {max(numbers.flat)} (convert to {hint})"
+            )
 
 
 def is_recorded(array: Dense) -> bool:

@@ -260,7 +260,8 @@ DTYPES = {
     "timedelta64[ms]": ' (convert to int64, with astype("int64"))',
 }  # fmt: skip
 TAKERS: list[Any] = [
-    lambda v: rg.ragged([v, v]), lambda v: rg.ragged([[1]], dtype=v.dtype), lambda v: rg.from_offsets(v, [0, 2]),
+    lambda v: rg.ragged([v, v]), lambda v: rg.ragged([v, np.zeros(2)]), lambda v: rg.ragged([[np.zeros(2)], [v, []]]),
+    lambda v: rg.ragged([[1]], dtype=v.dtype), lambda v: rg.from_offsets(v, [0, 2]),
     lambda v: rg.from_lengths(v, [2]), lambda v: rg.from_row_ids(v, [0, 1]),
     lambda v: rg.from_starts_lengths(v, [0], [2]), lambda v: rg.from_padded(v[None], np.array([1])),
     lambda v: rg.narrow(v[None], 0, 1), lambda v: rg.partition(v, np.array([0, 2])),
@@ -311,6 +312,11 @@ REFUSED: list[Refusal] = [
      "from_offsets: expected values of rank 1 or more, got rank 0"),
     (lambda: rg.from_offsets(V, [0, 2, 2, 4], [0, 1, 4, 8]), rg.RuntimeCheckError,
      "from_offsets: level 1, component 2: expected offsets[3] == 3, got 4"),
+    # of which NumPy makes floats
+    *((call, TypeError, f"expected integers below 2**63, got a list with {2**63} "
+       "(convert to int64 where they fit, or float64)")
+      for call in (lambda: rg.ragged([[1, 2**63], [2]]), lambda: rg.ragged([[-1], [2**63]]),
+                   lambda: rg.from_lengths([1, 2**63], [2]), lambda: rg.concat([ONE, [[2**63, -1]]]))),
     (lambda: rg.ragged(5), TypeError,  # pyright: ignore[reportArgumentType]
      "ragged: expected nested lists of arrays, got int"),
     (lambda: rg.ragged("text"), TypeError, "ragged: expected nested lists of arrays, got str"),
