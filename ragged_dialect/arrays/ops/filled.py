@@ -9,7 +9,7 @@ import numpy as np
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import integer
-from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of, take
+from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, check_dtype, converted, dtype_of, take
 from ragged_dialect.arrays.index.rows import as_index
 from ragged_dialect.arrays.tracing.axes import PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.building import as_tensor
@@ -26,23 +26,29 @@ from ragged_dialect.types import dense_type
 def full(shape: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
     """A dense array that has a number everywhere, as `np.full`; extents, and the number, may be traced.
 
-    ArgumentError for extents that are no integers, RuntimeCheckError for negative ones.
+    ArgumentError for extents that are no integers, RuntimeCheckError for negative ones, and for a number that an
+    integer `dtype` does not hold.
 
     >>> rg.jit(lambda x: rg.full((x.shape[0], 2), 0.5))(rg.ragged([[1.0], []])).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
     extents = list(shape) if is_tuple(shape) or is_list(shape) else [shape]
     trace = traced()
+    wanted = None if dtype is None else dtype_of(dtype)
+    if not isinstance(fill_value, Tensor):
+        given = take(fill_value)
+        if given.ndim:
+            raise ArgumentError(f"full: expected a number to fill with, got an array of rank {given.ndim}")
+        check_dtype(given.dtype)
+        if wanted is not None and not (trace and isinstance(fill_value, np.ndarray)):  # whose number may change
+            fill_value = converted("full", given, wanted)
     if trace is None or not any(isinstance(x, Tensor) for x in (*extents, fill_value)):
-        wanted = None if dtype is None else dtype_of(dtype)
-        sizes, rank = tuple(_extent("full", x) for x in extents), take(fill_value).ndim
-        if rank:
-            raise ArgumentError(f"full: expected a number to fill with, got an array of rank {rank}")
+        sizes = tuple(_extent("full", x) for x in extents)
         with enough("full"):
             return np.full(sizes, fill_value, wanted)
     with trace.within("full"):
         number = as_tensor(trace, fill_value)
-        wanted = number.dtype if dtype is None else dtype_of(dtype)
+        wanted = wanted or number.dtype
         scalar = convert(number.scalar, number.dtype, wanted)
         axes = tuple(_axis(trace, x) for x in extents)
         sizes = [_size(trace, x) if axis.extent is None else axis.extent for axis, x in zip(axes, extents, strict=True)]

@@ -63,6 +63,15 @@ test_refusals = refused(
     [
         (lambda: rg.full(-1, 0), rg.RuntimeCheckError, "full: expected extents of at least 0, got -1"),
         (lambda: rg.jit(rg.zeros)(-2), rg.RuntimeCheckError, "full: level 0: expected at least 0, got -2"),
+        *(
+            (call, rg.RuntimeCheckError, f"full: expected a number in [-128, 127], got {number}")
+            for number in (300, 128.5, np.nan)
+            for call in (
+                lambda number=number: rg.full(2, number, np.int8),
+                lambda number=number: rg.jit(lambda n: rg.full(n, number, np.int8))(2),
+            )
+        ),
+        (lambda: rg.full(2, 2**63), rg.ArgumentError, "float16 to float64 or bfloat16, got uint64"),
         (lambda: rg.full(1.5, 0), rg.ArgumentError, "full: expected an integer for shape, got float"),
         (lambda: rg.jit(rg.zeros)(1.5), rg.ArgumentError, "full: expected an integer as an extent, got float64"),
         (lambda: rg.arange(1, 2, 0), rg.ArgumentError, "arange: expected a step other than 0, got 0"),
