@@ -199,7 +199,7 @@ def _ours(function: Callable[..., object]) -> _Ours:
         raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another{hint}")
     parameters = _signature(function).parameters
     several = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
-    defaults = {name: None if p.default is p.empty else p.default for name, p in parameters.items()}
+    defaults = {name: p.default for name, p in parameters.items()}  # what has to be given has none that it may be
     return _Ours(own, name, run, inspect.signature(run), defaults, several)
 
 
@@ -228,4 +228,8 @@ def _signature(function: Callable[..., object]) -> inspect.Signature:
     try:
         return inspect.signature(function)
     except ValueError:  # some versions of NumPy do not know those of functions in C
-        return inspect.signature(functions()[function.__name__])
+        own = inspect.signature(functions()[function.__name__])
+        out = inspect.Parameter(
+            "out", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None
+        )  # as np.concatenate has it
+        return own.replace(parameters=[*own.parameters.values(), out])

@@ -18,7 +18,7 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, element_type, traced
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.ir import build, shapes, vectors
-from ragged_dialect.narrowing import is_list, is_tuple
+from ragged_dialect.narrowing import is_array, is_list, is_tuple
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.types import dense_type
 
@@ -39,8 +39,9 @@ def full(shape: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
         given = take(fill_value)
         if given.ndim:
             raise ArgumentError(f"full: expected a number to fill with, got an array of rank {given.ndim}")
-        check_dtype(given.dtype)
-        if wanted is not None and not (trace and isinstance(fill_value, np.ndarray)):  # whose number may change
+        if wanted is None:
+            check_dtype(given.dtype)
+        elif trace is None or not is_array(fill_value):  # whose number may change until the program runs
             fill_value = converted("full", given, wanted)
     if trace is None or not any(isinstance(x, Tensor) for x in (*extents, fill_value)):
         sizes = tuple(_extent("full", x) for x in extents)

@@ -55,7 +55,7 @@ def test_norms(ord: float | None, dtype: str) -> None:
 @pytest.mark.parametrize("ord", [None, 1, 2, 3, 0, np.inf])
 def test_norms_of_nothing_are_0(ord: float | None) -> None:
     x = rg.ragged([[], [-3.0]])
-    assert np.linalg.norm(x, ord, axis=1).tolist() == [np.linalg.norm(c, ord) for c in components(x)]
+    assert np.linalg.norm(x, ord, axis=1).tolist() == [0.0, np.linalg.norm([-3.0], ord)]
 
 
 @pytest.mark.sampled(2)
