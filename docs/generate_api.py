@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
@@ -94,9 +96,15 @@ def page() -> str:
     of_arrays = {name: value for name, value in own.items() if not isinstance(value, (bool, classmethod, staticmethod))}
     members = [row(f"x.{name}", value) for name, value in of_arrays.items() if inspect.getdoc(value)]
     parts.append(f"## Methods and attributes of arrays\n\n{table(members)}\n")
-    names = ", ".join(f"`{name}`" for name in sorted(functions()))
+    names = ", ".join(f"`{name}`" for name in sorted(map(_of_numpy, functions())))
     parts.append(f"## Functions of NumPy\n\nBeside ufuncs and reductions, `np.` {names}.\n")
     return "\n".join(parts)
+
+
+def _of_numpy(name: str) -> str:
+    """The name of a function of NumPy below `np`."""
+    places = {"": np, "linalg.": np.linalg, "lib.stride_tricks.": np.lib.stride_tricks}
+    return next(f"{place}{name}" for place, module in places.items() if hasattr(module, name))
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -278,14 +278,17 @@ class Methods(NDArrayOperatorsMixin):
                 return given[(..., *[None] * len(shape))] if shape else given
         elif is_tuple(dims) and shape is None and any(e is None for e in dims):
             asked, own = dims, tuple(None if isinstance(e, Value) else e for e in given.shape)
+            stay = len(self.layout.axes[0])  # the batch, with its lists
             dims = unchanged(given.shape, asked)
+            if stay > 1:
+                dims = tuple(own[k] if k < stay and extent == -1 else extent for k, extent in enumerate(dims))
             if dims[: self.ndim] == own and all(extent == 1 for extent in dims[self.ndim :]):
                 return given[(..., *[None] * (len(dims) - self.ndim))]
-            dims, shape = changed_dims(own, dims)
+            dims, shape = changed_dims(own, dims, stay)
         if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
             raise ArgumentError(
                 "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "
-                "(x.reshape((2,), (-1, 8)) makes dim 2 two dims)"
+                "(x.reshape((2,), (-1, 8)) makes dim 2 two dims, and so does x.reshape((4, None, -1, 8)))"
             )
         made: ArrayLike = named("reshape")(self, dims=dims, shape=shape)
         for axis, extent in enumerate(asked):

@@ -175,9 +175,11 @@ def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tens
     return restored(flat, groups, axes, expand=True)
 
 
-def changed_dims(own: Sequence[int | None], shape: tuple[object, ...]) -> tuple[tuple[int, ...], tuple[object, ...]]:
+def changed_dims(
+    own: Sequence[int | None], shape: tuple[object, ...], stay: int
+) -> tuple[tuple[int, ...], tuple[object, ...]]:
     """The dims that differ from a shape of all of them, not less than one, and what they become: beside an extent of 0
-    the others may be any. ArgumentError where these are no dense ones."""
+    the others may be any. ArgumentError where these are no dense ones, or among the first `stay`."""
     most = min(len(own), len(shape)) - 1
     ragged = max((k for k, a in enumerate(own) if a is None), default=-1)  # what is in front of it stays
     nothing = [a == 0 and k > ragged for k, a in enumerate(own)]
@@ -186,7 +188,8 @@ def changed_dims(own: Sequence[int | None], shape: tuple[object, ...]) -> tuple[
     back = [a == b and a != 0 for a, b in zip(own[::-1], shape[::-1], strict=False)]
     high = min(most - low, [*back, False].index(False))
     dims, changed = tuple(range(low, len(own) - high)), shape[low : len(shape) - high]
-    if not dims or not all(map(is_integer, changed)) or (own[low] is None and changed[0] != -1):
+    is_plain = own[low] is not None and not low < stay > 1
+    if not dims or not all(map(is_integer, changed)) or not is_plain:
         text = f"expected a shape that differs from {tuple(own)} in adjacent dense dims, got {shape}"
         raise ArgumentError(f"reshape: {text} (-1 for an extent that only calls know)")
     return dims, changed

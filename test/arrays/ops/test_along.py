@@ -110,7 +110,8 @@ def test_gradients_of_what_is_taken(axis: int, shape: tuple[int, int]) -> None:
 
 def test_shapes_of_all_dims() -> None:
     x = array(LENGTHS, (12,))
-    for shape in ((4, None, 3, 4), (4, None, 2, 3, 2), (4, None, 12, 1), (4, None, -1, 6), (4, None, 1, 12)):
+    shapes = ((4, None, 3, 4), (4, None, 2, 3, 2), (4, None, 12, 1), (4, None, -1, 6), (4, None, 1, 12))
+    for shape in (*shapes, (-1, None, 3, 4), (-1, None, 12)):
         expected = [c.reshape((len(c), *(2 if n == -1 else n for n in shape[2:]))) for c in components(x)]
         assert_components(x.reshape(shape), expected)
         assert_components(x.reshape(shape).reshape((4, None, 12)), components(x))
@@ -120,6 +121,8 @@ def test_shapes_of_all_dims() -> None:
     lists = array(LENGTHS, ())
     assert_components(lists.reshape((*lists.shape, 1, 1)), [c[:, None, None] for c in components(lists)])
     assert_components(lists.reshape(lists.shape), components(lists))
+    for own in (lists.reshape((-1, None)), rg.jit(lambda x: x.reshape((-1, None)) * 1)(lists)):
+        assert_components(own, components(lists))
     found = rg.jit(lambda x: x.reshape((-1, None, 3, 4)).sum(1))(x)
     np.testing.assert_allclose(found, [c.reshape((len(c), 3, 4)).sum(0) for c in components(x)], 1e-4, 1e-6)
 
@@ -140,6 +143,8 @@ REFUSED: list[Refusal] = [
      "np.array_equal: expected arrays, got a traced value (of equal lengths, (x == y).all())"),
     (lambda x: x.reshape((4, None, 4, 4, None)), TypeError,
      "reshape: expected a shape that differs from (4, None, 4) in adjacent dense dims, got (4, None, 4, 4, None)"),
+    (lambda x: x.reshape((2, None, 2, 2)), TypeError,
+     "reshape: expected a shape that differs from (4, None, 4) in adjacent dense dims, got (2, None, 2, 2)"),
     (lambda x: rg.jit(lambda x: x.reshape((4, None, 2, 2)))(x), TypeError,
      "reshape: expected a shape that differs from (None, None, 4) in adjacent dense dims, got (4, None, 2, 2) "
      "(-1 for an extent that only calls know)"),

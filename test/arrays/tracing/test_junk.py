@@ -161,7 +161,7 @@ REFUSED: list[Refusal] = [
     (lambda x: x.reshape((-1, 8)), TypeError, "reshape: expected a tuple of dense dims and one of their new extents"),
     (lambda x: x.reshape(-1, 8), TypeError,
      "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "
-     "(x.reshape((2,), (-1, 8)) makes dim 2 two dims)"),
+     "(x.reshape((2,), (-1, 8)) makes dim 2 two dims, and so does x.reshape((4, None, -1, 8)))"),
     (lambda x: rg.from_offsets(None, [0]), TypeError, "expected an array or nested lists of numbers, got NoneType"),
     (lambda x: rg.from_offsets(["a"], [0, 1]), TypeError,
      "expected an array or nested lists of numbers, got list of <U1"),
