@@ -47,7 +47,7 @@ def _functions_of(*modules: ModuleType) -> dict[str, Body]:
 _UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
 _OTHER_NAMES = {"correction": "ddof", "newshape": "shape"}
 """Arguments that NumPy has two names for, or had another one for before."""
-_ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
+_ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate", "round_": "round"}
 _REDUCING = frozenset("sum prod max min var std any all argmax argmin".split())
 """Those whose array is the first argument of an operation of the name, or of a ufunc's reduction."""
 

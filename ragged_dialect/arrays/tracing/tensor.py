@@ -206,9 +206,7 @@ class Tensor(Value):
 
     def __bool__(self) -> bool:
         hint = "use rg.where; rg.while_loop for loops"
-        raise ArgumentError(
-            f"expected a condition that is known when the function is traced, got a traced value ({hint})"
-        )
+        raise TraceError(f"expected a condition that is known when the function is traced, got a traced value ({hint})")
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         if self.weak:

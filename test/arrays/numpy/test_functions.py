@@ -140,6 +140,24 @@ def test_arguments_by_the_names_of_numpy() -> None:
     assert np.zeros_like(x, None, "K", True).dtype == x.dtype
 
 
+def test_names_of_older_versions_of_numpy() -> None:
+    """Functions whose names, or whose arguments', are others: 1.24 has np.round by the name round_."""
+
+    def round_(a: Any, decimals: int = 0, out: Any = None) -> None: ...
+    def reshape(a: Any, newshape: Any, order: str = "C") -> None: ...
+    def take_along_axis(arr: Any, indices: Any, axis: int) -> None: ...
+
+    def call(function: Any, *args: Any) -> Any:
+        function.__module__ = "numpy"
+        return x.__array_function__(function, (type(x),), args, {})
+
+    x: Any = array(LENGTHS)
+    assert call(round_, x).tolist() == x.round().tolist()
+    assert call(reshape, x, (4, None, 2, 2)).shape == (4, None, 2, 2)
+    with pytest.raises(rg.ArgumentError, match=r"expected an integer for axis, got NoneType$"):
+        call(take_along_axis, x, x.astype(np.int64), None)
+
+
 def test_likes() -> None:
     x = array(LENGTHS)
     x = np.where(x > 1, np.nan, x)

@@ -266,7 +266,7 @@ test_refusals = refused(
         ),
         (
             lambda: rg.jit(lambda x: rg.fori_loop(0, 3, lambda i, x: x if x.sum() > 0 else -x, x))(elements()),
-            rg.ArgumentError,
+            rg.TraceError,
             "expected a condition that is known when the function is traced, got a traced value",
         ),
     ]
