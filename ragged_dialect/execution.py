@@ -33,7 +33,7 @@ def compile(
 ) -> CpuFunction | DeviceFunction:
     """Compile a function of a program.
 
-    `source` is text (short or generic form), bytecode, a path, or an `ir.Module`, which is not
+    `source` is text (short or generic form), bytecode, a `pathlib.Path`, or an `ir.Module`, which is not
     changed. `entry` may be left out when there is one public function.
 
     Targets: `cpu` takes and returns NumPy arrays, `emulator` too, but runs the GPU's kernels on the
@@ -45,11 +45,11 @@ def compile(
     failed check is raised by a later call or by `synchronize()`; with `check="sync"` by the call
     itself, which then waits.
 
-    For the GPU only: `arch`, like `sm_90`, is what code is made for (default: the current device);
-    `sync="forbid"` refuses programs whose calls wait for the device; `fast_math` allows approximate
-    functions. For the GPU and the emulator: `schedule` is that of `ragged-map-parallel`; `index_bits`
-    is 64, or 32 for kernels with 32-bit indices, which run where every extent fits (the others are made
-    when a call needs them; default: 32 on the GPU, 64 on the emulator).
+    For kernels, so not for `cpu`: `arch`, such as `sm_90`, is what PTX is made for (not for `emulator`; default: the
+    current device); `sync="forbid"` refuses programs whose calls wait for the device; `fast_math` allows
+    approximate functions; `schedule` is that of `ragged-map-parallel`; `index_bits` is 64, or 32 for kernels with
+    32-bit indices, which run where every extent fits (the others are made when a call needs them; default: 32 on
+    the GPU, 64 on the emulator).
 
     Threads on the CPU: RAGGED_NUM_THREADS, all cores by default. A compiled function in a pickle is what it was
     compiled of, and is compiled again where it is read, or found in the cache. Raises VerifyError, CompileError,

@@ -33,7 +33,7 @@ _AXIS = re.compile(r"d(t*|[drw]*[rw]t*)\Z")
 
 @dataclass(frozen=True)
 class Layout:
-    """Storage axes of a tensor, outermost first, each a string of level letters."""
+    """Storage axes of a tensor, outermost first, each a string of level letters; `Layout.parse("dr|d")` reads one."""
 
     axes: tuple[str, ...]
 
