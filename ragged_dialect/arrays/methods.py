@@ -250,11 +250,11 @@ class Methods(NDArrayOperatorsMixin):
         return _split(self, axis=axis, factor=factor)
 
     def select(self, index: ArrayLike, axis: int) -> ArrayLike:
-        """One index of a dim."""
+        """What is at one index of a dim, without that dim."""
         return _select(self, index, axis=axis)
 
     def take(self, indices: ArrayLike, axis: int = 0) -> ArrayLike:
-        """Indices of a dense dim by a vector of integers."""
+        """The elements of a dense dim at the indices in a vector of integers."""
         return _take(self, indices, axis=axis)
 
     def transpose(self, *axes: int | Sequence[int]) -> ArrayLike:

@@ -88,7 +88,9 @@ def _load(source: object, filename: str) -> ir.Module:
     if not isinstance(source, (str, bytes)):
         raise CompileError(f"expected a program as text, bytes, a path or a module, got {type(source).__name__}")
     if isinstance(source, str) and source.endswith(".mlir") and "\n" not in source:
-        raise CompileError(f"expected the text of a program, got the name of a file (pathlib.Path({source!r}) reads it)")
+        raise CompileError(
+            f"expected the text of a program, got the name of a file (pathlib.Path({source!r}) reads it)"
+        )
     return load_module(source, make_context(), filename)
 
 

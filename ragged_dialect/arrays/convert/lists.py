@@ -23,10 +23,10 @@ from ragged_dialect.runtime.signature import Array
 def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> RaggedArray:
     """A ragged array of nested lists whose innermost items are arrays, or lists of numbers.
 
-    `rg.ragged([a, b])` of arrays [n, …] has one ragged dim; a list of lists of arrays has two. Lists of
-    numbers are vectors, ragged arrays lists of their components, and any iterable is a list. The values are
-    copied. ArgumentError for lists of different depth, for arrays with different dense extents, for what is
-    no list, and for nothing at all, whose shape nobody knows."""
+    `rg.ragged([a, b])` of arrays [n, …] has one ragged dim; a list of lists of arrays has two. Lists of numbers are
+    vectors, ragged arrays lists of their components, and any iterable is a list. The values are copied. ArgumentError
+    for lists of different depth, for arrays with different dense extents, for what is no list, and for no lists at all,
+    whose shape is unknown."""
     plain = _plain(components, dtype is None) if is_list(components) else None
     if plain is not None:
         values, lengths = plain

@@ -235,10 +235,10 @@ def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
 
 @operation("take")
 def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
-    """Indices of a dense dim by a vector of integers: components of a batch, or columns. A dim without raggedness takes
-    integers of any structure, which the result has in its place: `rg.take(table, ids)` has a row of the table for every
-    id of a ragged array of ids. Of lists, an array of lists of ids takes elements of the same component, as `gather`
-    does."""
+    """The elements of a dense dim at the indices in a vector of integers: components of a batch, or columns. A dim
+    without raggedness takes integers of any structure, which the result has in its place: `rg.take(table, ids)` has a
+    row of the table for every id of a ragged array of ids. Of lists, an array of lists of ids takes elements of the
+    same component, as `gather` does."""
     return _by_array(x, dim_of(x, axis), indices)[0]
 
 

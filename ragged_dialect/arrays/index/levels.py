@@ -83,7 +83,8 @@ def split(x: Tensor, *, axis: int, factor: int) -> Tensor:
 
 @operation("select")
 def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
-    """One index of a dim. RuntimeCheckError where it is out of range, also of one component."""
+    """What is at one index of a dim, counted from its start, without that dim. RangeError where it is out of range,
+    also in one component."""
     dim = dim_of(x, axis)
     if index.dtype.kind != "i" or index.ndim:
         hint = "take has a vector of them, gather one for every component"

@@ -21,9 +21,10 @@ from ragged_dialect.ir import build, shapes, vectors
 
 def from_row_ids(values: ArrayLike, row_ids: ArrayLike, nrows: ArrayLike = None, check: bool = True) -> ArrayLike:
     """A ragged array of values, [n, …], and the component of each, not decreasing. `nrows` components, by default one
-    more than the largest id; in traced code, which checks what it is given when it runs, it has to be there.
+    more than the largest id; in traced code, which makes its checks when it runs, it has to be given.
 
-    RuntimeCheckError for ids that decrease, are negative or not below `nrows`; of the latter RangeError in traced code.
+    RuntimeCheckError for ids that decrease, are negative or not below `nrows` (in traced code a RangeError, which is
+    one).
 
     >>> rg.from_row_ids(np.array([1.0, 2.0, 3.0]), np.array([0, 0, 2]), 4).tolist()
     [[1.0, 2.0], [], [3.0], []]

@@ -123,7 +123,12 @@ def reduce(
     return named(f"np.{name}.reduce")(x, holds, initial, axis=axis, keepdims=keepdims, dtype=wanted and wanted.name)
 
 
+_SCANS = tuple(name for name in REDUCTIONS if not name.startswith("bitwise"))
+
+
 def _accumulate(name: str, x: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None) -> ArrayLike:
+    if name not in _SCANS:
+        raise ArgumentError(f"np.{name}.accumulate: expected one of {', '.join(_SCANS)}, got {name}")
     made = named("accumulate")(x if dtype is None else x.astype(dtype), ufunc=name, axis=axis)
     return made if dtype is None else made.astype(dtype)
 

@@ -51,8 +51,8 @@ def while_loop(condition: Condition, body: Body, init: ArrayLike) -> ArrayLike:
     labels, _ = rg.while_loop(lambda carry: carry[1], body, (np.arange(len(neighbours)), True))
     ```
 
-    ArgumentError for functions that are none of such, or give something else; RuntimeCheckError for lengths and
-    extents that differ."""
+    ArgumentError for anything but such functions, or for ones that give something else; RuntimeCheckError for lengths
+    and extents that differ."""
     trace = _entered("while_loop", body, condition)
     if trace is None:
         functions = Static.of_function("while_loop", condition), Static.of_function("while_loop", body)

@@ -136,7 +136,7 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 @operation("astype")
 def astype(x: Tensor, *, dtype: DTypeLike) -> Tensor:
-    """The elements in another dtype; floats lose their fraction as integers."""
+    """The elements in another dtype; floats that become integers lose their fractions."""
     wanted = dtype_of(dtype)
 
     def body(given: list[ir.Value]) -> list[ir.Value]:

@@ -65,8 +65,8 @@ def cut(x: ArrayLike, dim: int, low: int | None, high: int | None) -> ArrayLike:
 
 
 def chunk(x: ArrayLike, chunks: int, axis: int = 0) -> list[ArrayLike]:
-    """Pieces along a dim, all of one size but the last, as `torch.chunk`: at most `chunks` of dim 0 or a dense
-    dim; of a ragged dim that many, each with its part of every component, which may be empty: views."""
+    """Pieces along a dim, all of one size but the last, as `torch.chunk`. Of dim 0 or a dense dim there are at most
+    `chunks`; of a ragged dim exactly that many: views, each with its part of every component, which may be empty."""
     check_ragged("chunk", x)
     chunks = parts_of("chunk", "chunks", chunks)
     dim = checked_axis("chunk", axis, x.ndim)

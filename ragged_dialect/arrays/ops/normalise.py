@@ -50,7 +50,7 @@ def _maximum_and_sum(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
 
 @operation("softmax")
 def softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
-    """exp(x) over the sum of it along dims; the largest element is taken off first."""
+    """exp(x) divided by its sum along dims; the largest element is subtracted first."""
     found = grouped(_floating(x), dims_of(x, axis))
     return found.back(_softmax(found.value, found.dims))
 

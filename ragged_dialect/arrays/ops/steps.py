@@ -59,8 +59,8 @@ def scan(function: Step, init: ArrayLike, xs: ArrayLike, *, reverse: bool = Fals
     last, states = rg.scan(step, np.zeros((len(x), 16), np.float32), x)
     ```
 
-    ArgumentError for a function that is none of such, or gives another carry; LayoutError for elements of other
-    layouts; RuntimeCheckError for lengths and extents that differ."""
+    ArgumentError for anything but such a function, or for one that gives another carry; LayoutError for elements of
+    other layouts; RuntimeCheckError for lengths and extents that differ."""
     if not callable(function):
         raise ArgumentError(f"scan: expected a function, got {type(function).__name__}")
     trace, backwards = traced(), flag("scan", "reverse", reverse)

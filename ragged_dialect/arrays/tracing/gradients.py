@@ -140,10 +140,10 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     gradient by every argument.
 
     What the gradients need of the function's values is kept (`kept_bytes`), and so are copies of dense arrays of NumPy
-    among the arguments and of those that the function holds on to, which may be written before; the values of ragged
-    arrays may not, nor tensors of PyTorch, which is found where PyTorch counts changes. ArgumentError for that, for
-    cotangents of another dtype, layout or shape than the results, and for arguments that are no floats;
-    RuntimeCheckError for other lengths."""
+    among the arguments and of those that the function holds on to: these may be overwritten before the gradients are
+    asked for. The values of ragged arrays may not, nor tensors of PyTorch, whose changes are found where PyTorch
+    counts them. ArgumentError for that, for cotangents of another dtype, layout or shape than the results, and for
+    arguments that are no floats; RuntimeCheckError for other lengths."""
     _checked("vjp", function)
     leaves, tree = flatten(arguments)
     if traced() is not None or any(isinstance(leaf, Tensor) for leaf in leaves):

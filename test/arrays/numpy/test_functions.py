@@ -184,6 +184,8 @@ def test_isclose() -> None:
         assert np.isclose(x, near, atol=2.0, equal_nan=int(equal)).tolist() == [[True, equal], [], [True, True]]
         assert np.array_equal(x, x, equal_nan=int(equal)) is equal
     assert np.allclose(x, x, equal_nan=True) is True
+    with pytest.raises(rg.ArgumentError, match=r"^np\.subtract\.accumulate: expected one of"):
+        np.subtract.accumulate(array(LENGTHS), axis=1)
     with pytest.raises(rg.ArgumentError, match=r"^isclose: expected an array or a number, got str$"):
         rg.jit(lambda x: np.isclose(x, x, rtol="1"))(x)
     assert np.allclose(x, near, equal_nan=True) is False

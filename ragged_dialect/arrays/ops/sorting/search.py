@@ -24,9 +24,9 @@ _SIDES = ("left", "right")
 def searchsorted(a: Tensor, v: Tensor, *, side: str = "left") -> Tensor:
     """How many elements of a dense vector `a`, which is in order, are less than each element of `v`, or with `side`
     `right` no more than it: the index where it belongs, int64, as `np.searchsorted` and `torch.bucketize` have it. Of
-    lists `a` each component is in order, and searched for what `v` has in it: a number for each component, [B], or
-    any [B, ...]; of lists of lists each innermost one, for what that of `v` has. nan belongs behind all numbers. Nobody
-    asks whether `a` is in order. LayoutError for another `a`.
+    lists `a` each component is in order, and searched for what `v` has in it: a number for each component, [B], or any
+    [B, ...]; of lists of lists each innermost one, for what that of `v` has. nan belongs behind all numbers. Whether
+    `a` is in order is not checked. LayoutError for another `a`.
 
     >>> rg.searchsorted(np.array([10, 20, 30]), rg.ragged([[5, 20], [], [99, 21, 10]])).tolist()
     [[0, 1], [], [3, 2, 0]]
