@@ -123,9 +123,9 @@ def squeeze(x: Tensor, *, axis: int | tuple[int, ...] | None = None) -> Tensor:
     dims = ones if axis is None else sorted(dims_of(x, axis))
     for dim in reversed(dims):
         if dim not in ones:
-            raise LayoutError(
-                f"squeeze: expected a dense dim of extent 1, got dim {dim} of extent {x.static_shape[dim]}"
-            )
+            extent = x.static_shape[dim]
+            got = f'layout "{x.layout}"' if extent is None or not x.layout.is_plain(dim) else f"extent {extent}"
+            raise LayoutError(f"squeeze: expected a dense dim of extent 1, got dim {dim} of {got}")
         x = _drop_one(x, x.place(dim)[0])
     return x
 

@@ -47,13 +47,18 @@ def einsum(subscripts: str, *operands: ArrayLike) -> ArrayLike:
 def matmul(x: Tensor, y: Tensor) -> Tensor:
     """Product over the last dim of x and the second last of y: of a ragged x with y a vector [K], dense weights [K, N],
     or weights per component [B, K, N], whose leading dims are those of x, or of extent 1; of dense x and y as
-    `np.matmul`. Ragged x ragged: x [B, L, K] with y
-    [B, K, N]; for X^T Y use `transposed_matmul`. Dense weights of float32 and float64 that are arrays of the same
-    library go to its BLAS outside of `jit`, with NumPy those of more than 512 KiB, or with few rows."""
+    `np.matmul`. A ragged y has rank 3: x [B, L, K] with y [B, K, N]; for X^T Y use `transposed_matmul`. Dense weights
+    of float32 and float64 that are arrays of the same library go to its BLAS outside of `jit`, with NumPy those of more
+    than 512 KiB, or with few rows. LayoutError for a ragged y of rank 2."""
     if not x.ndim or not y.ndim:
         raise ArgumentError("matmul: expected arrays of rank 1 or more, got a number")
     if x.is_dense and y.is_dense and max(x.ndim, y.ndim) > 2:
         return _batched(x, y)
+    if y.ndim == 2 and not y.is_dense:
+        hint = "(x * y).sum(axis=1) multiplies vectors, component by component"
+        raise LayoutError(
+            f'matmul: expected a second array that is dense or of rank 3, got layout "{y.layout}" ({hint})'
+        )
     letters = "abcdefghij"[: x.ndim - 1]
     if y.ndim == 1:
         return contract(x.trace, [x, y], [f"{letters}k", "k"], letters)

@@ -272,6 +272,7 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.concat([x, x[..., 0]]), rg.LayoutError, 'concat: expected arrays of one layout, got "dr|d" and "dr"'),
     (lambda x: rg.chunk(x, 0), TypeError, "chunk: expected chunks in [1, 1048576], got 0"),
     (lambda x: x.squeeze(2), rg.LayoutError, "squeeze: expected a dense dim of extent 1, got dim 2 of extent 4"),
+    (lambda x: x.squeeze(1), rg.LayoutError, 'squeeze: expected a dense dim of extent 1, got dim 1 of layout "dr|d"'),
     (lambda x: np.stack([x, x], axis=7), IndexError, "stack: expected axis in [-4, 4), got 7"),
     (lambda x: rg.stack([x, x], axis=-9), IndexError, "stack: expected axis in [-4, 4), got -9"),
     (lambda x: x.unsqueeze(5), IndexError, "unsqueeze: expected axis in [-4, 4), got 5"),
