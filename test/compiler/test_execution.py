@@ -160,8 +160,12 @@ REFUSED = [
         "f: expected arguments and results of number types, got tensor<3xi4>",
     ),
     (3, {}, CompileError, "expected a program as text, bytes, a path or a module, got int"),
-    ("softmax.mlir", {}, CompileError,
-     "expected the text of a program, got the name of a file (pathlib.Path('softmax.mlir') reads it)"),
+    (
+        "softmax.mlir",
+        {},
+        CompileError,
+        "expected the text of a program, got the name of a file (pathlib.Path('softmax.mlir') reads it)",
+    ),
     ("func.func @f( {", {}, VerifyError, "<program>:1:14: error: expected non-function type"),
     (b"func \xff", {}, VerifyError, "<program>:1:6: error: expected UTF-8 text, got byte 0xff"),
     (
