@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -27,6 +27,7 @@ from ragged_dialect.passes.analysis.structure.keys import structural_source
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
 from ragged_dialect.segments import segments
+from ragged_dialect.tensor_rules import is_said_to_user
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 _STRUCTURAL = frozenset(f"ragged.{name}" for name in ("assert_conform", "empty", "lengths", "max_length", "total")) | {
@@ -101,29 +102,45 @@ class RaggedFuse(RaggedPass):
             raise PassFailure(op, f"expected max-ops of at least 1, got {self.max_ops}")
         if self.rows < 0:
             raise PassFailure(op, f"expected rows of at least 0, got {self.rows}")
-        for block in blocks_of(op):
-            _Block(block, self.max_ops, self.rows).run(self.siblings)
-            for inner in list(block.operations):
-                if not inner.operation.name.startswith("linalg."):
-                    self.run(inner.operation)
+        sources: dict[ir.Value, ir.Value] = {}
+        blocks = [_Block(block, self.max_ops, self.rows, sources) for block in _blocks_below(op)]
+        for block in blocks:
+            block.use_sources()
+        for block in blocks:
+            block.fuse(self.siblings)
+        for block in reversed(blocks):  # consumers first, also of what is outside of a region
+            block.write()
+
+
+def _blocks_below(op: ir.Operation) -> Iterator[ir.Block]:
+    """The blocks in which ops are fused, each before those in it."""
+    for block in blocks_of(op):
+        yield block
+        for inner in block.operations:
+            if not inner.operation.name.startswith("linalg."):
+                yield from _blocks_below(inner.operation)
 
 
 class _Block:
-    """Fusion within one block; nothing moves into or out of regions."""
+    """Fusion within one block; nothing moves into or out of regions. `sources` are those of all blocks, which change no
+    structure until the last of them is written: each value is looked up once."""
 
-    def __init__(self, block: ir.Block, max_ops: int, rows: int) -> None:
+    def __init__(self, block: ir.Block, max_ops: int, rows: int, sources: dict[ir.Value, ir.Value]) -> None:
         self.block = block
         self.max_ops = max_ops
         self.rows = rows
         self.ops = [op.operation for op in block.operations]
         self.place: dict[ir.Operation, int] = {}
         self.nests: dict[ir.Operation, FusedNest] = {}
-        self.sources: dict[ir.Value, ir.Value] = {}
+        self.sources = sources
 
-    def run(self, siblings: bool) -> None:
-        """Fuse producers into consumers, then join nests, then write what changed."""
+    def use_sources(self) -> None:
+        """Let what reads structure alone read it where it comes from."""
         for op in self.ops:
             _use_source(op, self.sources)
+
+    def fuse(self, siblings: bool) -> None:
+        """Fuse producers into consumers, then join nests."""
         for op in reversed(self.ops):
             self._copy(op)
         self.ops = [op.operation for op in self.block.operations]
@@ -135,7 +152,9 @@ class _Block:
             for op, nest in list(self.nests.items()):  # what several read has one consumer where these are one
                 if len(nest.roots) > 1:
                     self._fuse_into(op, nest)
-        # Consumers first: a nest still to be written is read through its old results.
+
+    def write(self) -> None:
+        """Write what changed, consumers first: a nest still to be written is read through its old results."""
         for op, nest in reversed(self.nests.items()):
             if nest.absorbed or len(nest.roots) > 1:
                 self._write(op, nest)
@@ -458,7 +477,7 @@ def _moves_less(nest: FusedNest, value: ir.Value, users: int) -> bool:
 
 def _use_source(op: ir.Operation, sources: dict[ir.Value, ir.Value]) -> None:
     """Let an op that reads structure alone read it where it comes from."""
-    if op.name not in _STRUCTURAL or "stored" in op.attributes:
+    if op.name not in _STRUCTURAL or "stored" in op.attributes or is_said_to_user(op):
         return
     stored = made_by(op.operands[0], "ragged.values") if op.name == "tensor.dim" else None
     if stored is not None and set(shape_of(stored.operands[0].type).layout.letters) <= {*"dr"}:

@@ -13,10 +13,12 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import constant_int, made_by
+from ragged_dialect.ir.match import constant_int, defining_op, made_by
 from ragged_dialect.ir.shapes import mixed
 from ragged_dialect.layout import Layout
+from ragged_dialect.ops import VIEWS
 from ragged_dialect.shape import RaggedShape
+from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_ragged, layout_of, shape_of
 
 
@@ -68,12 +70,29 @@ def check_extract_slice(op: ir.Operation) -> None:
 def _is_extent(size: Mixed, source: ir.Value, shape: RaggedShape, dim: int) -> bool:
     """Whether a size is the whole extent of a dim of `source`."""
     if isinstance(size, int):
-        return size == shape.shape[dim]
-    if shape.layout.letter(dim) == "d":
-        owner = made_by(size, "tensor.dim")
-        return owner is not None and owner.operands[0] == source and constant_int(owner.operands[1]) == dim
-    owner = made_by(size, "ragged.max_length")
-    return owner is not None and owner.operands[0] == source and owner.attributes["level"].value == dim
+        return any(size == shape_of(value.type).shape[dim] for value in _viewed(source))
+    owner = made_by(_viewed(size)[-1], "tensor.dim" if shape.layout.letter(dim) == "d" else "ragged.max_length")
+    if owner is None or _viewed(owner.operands[0])[-1] != _viewed(source)[-1]:
+        return False
+    return (constant_int(owner.operands[1]) if owner.name == "tensor.dim" else int_attr(owner, "level")) == dim
+
+
+def _viewed(value: ir.Value) -> list[ir.Value]:
+    """A value, and what it is another name of: passes put guards before ops, and take casts away from them."""
+    chain = [value]
+    while (owner := defining_op(chain[-1])) is not None and owner.name in VIEWS:
+        chain.append(owner.operands[0])
+    return chain
+
+
+def is_said_to_user(op: ir.Operation) -> bool:
+    """Whether an op on structure says to an op of this file how large a dim of that one's operand is, which must stay
+    to be seen: it is not to be read from elsewhere, or to be a constant."""
+    users = [use.owner.operation for result in op.results for use in result.uses]
+    return any(
+        is_said_to_user(user) if user.name in VIEWS else user.name in _SIZED and is_ragged(user.operands[0].type)
+        for user in users
+    )
 
 
 def _check_dropped(op: ir.Operation, shape: RaggedShape, sizes: list[Mixed]) -> None:
@@ -130,6 +149,8 @@ def _check_output_shape(op: ir.Operation, source: RaggedShape) -> None:
             wanted = "tensor.dim" if source.layout.letter(dim) == "d" else "ragged.max_length"
             raise LayoutError(f"expected {wanted} of the operand as the extent of dim {dim}, got another value")
 
+
+_SIZED = ("tensor.expand_shape", "tensor.extract_slice")
 
 TENSOR_RULES: dict[str, Callable[[ir.Operation], None]] = {
     "tensor.cast": check_cast,

@@ -110,7 +110,8 @@ def _has_ragged(module: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        if op.name in OPS or touches_ragged(op) or _has_ragged_signature(op) or BACKWARDS in op.attributes:
+        ragged = op.name in OPS or touches_ragged(op) or _has_ragged_signature(op)
+        if ragged or op.name == "linalg.softmax" or BACKWARDS in op.attributes:  # which nothing else lowers
             found = True
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE

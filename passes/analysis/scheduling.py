@@ -10,15 +10,17 @@ loop or from going on meanwhile. Every other op keeps its place.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import blocks_of
+from ragged_dialect.ir.match import blocks_of, definer
 from ragged_dialect.ops import MOVABLE
 from ragged_dialect.passes.patterns.rewriting import walk
 
 _WAIT = "ragged.all_to_all_wait"
 _MOVABLE = frozenset({_WAIT, "tensor.cast", "tensor.dim", "arith.addi", "arith.extsi", "arith.index_cast"})
 _EARLY = frozenset({"ragged.all_to_all_start", "ragged.assert_conform", "ragged.assert_valid"})
+_Makers: TypeAlias = "dict[ir.Operation, ir.Operation | None]"
 _COMPUTES = ("arith.", "linalg.", "math.", "tensor.")
 
 
@@ -53,15 +55,18 @@ def _raise(ops: list[ir.Operation], loose: set[ir.Operation]) -> None:
     """Move checks and starts up to what they need, over no op that has effects and none another of them. What needs
     the result of an exchange would have it waited for at once: it stays."""
     places = {op: (place, 0) for place, op in enumerate(ops)}
+    made: _Makers = {}
     barrier: ir.Operation | None = None
     for op in ops:
+        maker = _last_maker(op, made, places) if op in loose or op.name in _EARLY else None
         if op.name not in _EARLY:
             barrier = barrier if op in loose or op.name.startswith(_COMPUTES) else op
+            if op in loose and op.name != _WAIT:
+                made[op] = maker
             continue
-        makers = [maker for maker in _makers(op, loose) if maker in places]
-        last = max((*makers, *((barrier,) if barrier else ())), key=lambda maker: places[maker], default=None)
+        last = max((m for m in (maker, barrier) if m is not None), key=lambda m: places[m], default=None)
         barrier = op
-        if any(maker.name == _WAIT for maker in makers):
+        if maker is not None and maker.name == _WAIT:
             continue
         if last is None:
             op.move_before(ops[0])
@@ -71,21 +76,13 @@ def _raise(ops: list[ir.Operation], loose: set[ir.Operation]) -> None:
             places[op] = (places[last][0], places[last][1] + 1)
 
 
-def _makers(op: ir.Operation, loose: set[ir.Operation]) -> Iterator[ir.Operation]:
-    """The ops, but for loose ones, that make what an op needs, in its regions too: those of its loose ones. Waits are
-    among them."""
-    seen = {op}
-    stack = [op]
-    while stack:
-        for value in _read(stack.pop()):
-            maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
-            if maker is None or maker in seen:
-                continue
-            seen.add(maker)
-            if maker in loose and maker.name != _WAIT:
-                stack.append(maker)
-            elif maker.name != "arith.constant":
-                yield maker
+def _last_maker(op: ir.Operation, made: _Makers, places: dict[ir.Operation, tuple[int, int]]) -> ir.Operation | None:
+    """The last op that makes what an op needs, in its regions too, or a wait if there is one: no constant, and for a
+    loose op its own, which is in `made`."""
+    makers = [definer(v) for v in _read(op) if not isinstance(v.owner, ir.Block)]
+    own = [made.get(maker, maker) for maker in makers if maker in places and maker.name != "arith.constant"]
+    found = [maker for maker in own if maker is not None]
+    return max(found, key=lambda maker: (maker.name == _WAIT, places[maker]), default=None)
 
 
 def _place_needed(anchor: ir.Operation, loose: set[ir.Operation]) -> None:

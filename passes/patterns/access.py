@@ -12,6 +12,7 @@ from ragged_dialect.merging import merge_rule
 from ragged_dialect.passes.analysis.structure.roots import extent_root, maker_of, root_of, vector_of
 from ragged_dialect.passes.patterns.matching import defining, dim_of, same_meaning, shape
 from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
+from ragged_dialect.tensor_rules import is_said_to_user
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_ragged
 
@@ -51,7 +52,7 @@ def access_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
     """Lengths and what follows from them are read from the value the structure comes from."""
     x = op.operands[0]
     root = root_of(x, rewriter)
-    if root == x:
+    if root == x or is_said_to_user(op):
         return False
     with rewriter.before(op):
         attributes = {"level": int_attr(op, "level"), "stored": "stored" in op.attributes}
@@ -108,7 +109,7 @@ def fact_of_constant(op: ir.Operation, rewriter: Rewriter) -> bool:
     if not _logical_is_stored(layout, level):
         return False
     lengths = constant_lengths(x, level, rewriter)
-    if lengths is None:
+    if lengths is None or is_said_to_user(op):
         return False
     value = sum(lengths) if op.name == "ragged.total" else max(lengths, default=0)
     with rewriter.before(op):

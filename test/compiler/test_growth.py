@@ -19,6 +19,10 @@ from ragged_dialect.lowering.gpu.passes.convert_forall_to_gpu import ConvertFora
 from ragged_dialect.lowering.gpu.passes.merge_ragged_checks import MergeRaggedChecks
 from ragged_dialect.lowering.vector import body
 from ragged_dialect.lowering.vector.vectorize_ragged_loops import VectorizeRaggedLoops
+from ragged_dialect.passes.analysis import scheduling
+from ragged_dialect.passes.analysis.structure import keys
+from ragged_dialect.passes.ragged_canonicalize import RaggedCanonicalize
+from ragged_dialect.passes.ragged_fuse import RaggedFuse
 
 
 def test_a_value_that_nothing_writes_goes_through_few_guards_to_one_that_fails_first() -> None:
@@ -142,3 +146,56 @@ def test_checks_that_share_a_forall_are_moved_there_once(monkeypatch: pytest.Mon
     assert len(find_ops(module, "scf.forall")) == 1
     assert len(find_ops(module, "scf.if")) == 29
     assert moved == 30
+
+
+def _calls(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, text: str, pass_: Any) -> int:
+    """How often a pass calls a function of a module."""
+    made, function = 0, getattr(module, name)
+
+    def counted(*given: Any) -> Any:
+        nonlocal made
+        made += 1
+        return function(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, counted)
+        transform(text, pass_)
+    return made
+
+
+JAGGED = 'tensor<?x?xf32, #ragged.layout<"dr">>'
+
+
+def _loops(count: int) -> str:
+    """Loops one after the other, each of what the one before it made."""
+    loops = "\n".join(
+        f"%x{k + 1} = scf.for %i{k} = %c0 to %n step %c1 iter_args(%a{k} = %x{k}) -> ({JAGGED}) {{\n"
+        f"%y{k} = arith.addf %a{k}, %x{k} : {JAGGED}\nscf.yield %y{k} : {JAGGED}\n}}"
+        for k in range(count)
+    )
+    constants = "%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index"
+    body = f"{constants}\n{loops}\nreturn %x{count} : {JAGGED}"
+    return f"func.func @f(%x0: {JAGGED}, %n: index) -> {JAGGED} {{\n{body}\n}}"
+
+
+def _checked_views(count: int) -> str:
+    """Views of views, each with a check of its own."""
+    views = "\n".join(
+        f'ragged.assert_valid %a, %b {{kind = "index", op = "step", level = {k}}} : (index, index) -> ()\n'
+        f"%x{k + 1} = tensor.cast %x{k} : tensor<{'?' if k % 2 else '4'}xf32> to tensor<{'4' if k % 2 else '?'}xf32>\n"
+        f"%d{k + 1} = tensor.dim %x{k + 1}, %d{k} : tensor<{'4' if k % 2 else '?'}xf32>\n"
+        f'ragged.assert_valid %d{k + 1}, %b {{kind = "index", op = "step", level = {k}}} : (index, index) -> ()'
+        for k in range(count)
+    )
+    return f"func.func @f(%x0: tensor<4xf32>, %d0: index, %a: index, %b: index) {{\n{views}\nreturn\n}}"
+
+
+def test_where_structures_come_from_is_asked_for_once_over_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = [_calls(monkeypatch, keys, "_above", _loops(count), RaggedFuse()) for count in (10, 20, 40)]
+    assert 0 < taken[2] - taken[1] == 2 * (taken[1] - taken[0])
+
+
+def test_what_checks_need_is_looked_for_once_in_chains_of_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [_checked_views(count) for count in (10, 20, 40)]
+    taken = [_calls(monkeypatch, scheduling, "_read", text, RaggedCanonicalize()) for text in texts]
+    assert 0 < taken[2] - taken[1] == 2 * (taken[1] - taken[0])

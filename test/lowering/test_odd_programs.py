@@ -226,6 +226,22 @@ func.func @f(%x: !x, %lo: index, %hi: tensor<?xi64>) -> !y {
 }
 """
 
+# Of dense tensors alone, in control flow: nothing is ragged in the module.
+DENSE_SOFTMAX = """
+func.func @f(%x: tensor<?x2xf32>, %c: i1) -> tensor<?x2xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x2xf32>
+  %e = tensor.empty(%n) : tensor<?x2xf32>
+  %r = scf.if %c -> tensor<?x2xf32> {
+    %y = linalg.softmax dimension(0) ins(%x : tensor<?x2xf32>) outs(%e : tensor<?x2xf32>) -> tensor<?x2xf32>
+    scf.yield %y : tensor<?x2xf32>
+  } else {
+    scf.yield %x : tensor<?x2xf32>
+  }
+  return %r : tensor<?x2xf32>
+}
+"""
+
 NESTS = (np.arange(16, dtype=I32).reshape(2, 8), np.array([0, 2, 2]), np.array([0, 3, 8]))
 PROGRAMS: dict[str, tuple[str, list[Any], list[Any]]] = {
     "of two axes": (OF_TWO_AXES, [NESTS], [np.arange(16), [0, 2, 2], [0, 3, 8, 11, 16]]),
@@ -245,6 +261,7 @@ PROGRAMS: dict[str, tuple[str, list[Any], list[Any]]] = {
         [(np.arange(12, dtype=I32).reshape(4, 3), np.array([0, 1, 4]), np.array([0, 3]))],
         [[[0, 1, 2], [3, 4, 5], [9, 11, 13], [18, 21, 24]], [0, 1, 4], [0, 3]],
     ),
+    "dense softmax": (DENSE_SOFTMAX, [np.zeros((4, 2), np.float32), True], [np.full((4, 2), 0.25)]),
     "from one place to others": (
         FROM_ONE_PLACE_TO_OTHERS,
         [(np.arange(6, dtype=I32), np.array([0, 4, 6])), 1, np.array([2, 2])],
