@@ -152,7 +152,8 @@ def lower_extract_slice(ctx: Lowering, op: ir.Operation) -> None:
     for axis in range(parts.layout.storage_rank):
         dims = parts.layout.dims(axis)
         plain = len(dims) == 1
-        for row, bound, whole in zip(rows, bounds, (0, parts.storage_dim(axis), 1), strict=True):
+        size = build.value(parts.storage_dim(axis))  # no type knows that of other axes, but a value may
+        for row, bound, whole in zip(rows, bounds, (0, size, 1), strict=True):
             row.append(bound[dims[0]] if plain else whole)
     dynamic, static = zip(*map(build.split, rows), strict=True)
     values = tensor.extract_slice(storage_type(shape, type_.element_type), parts.values, *dynamic, *static)

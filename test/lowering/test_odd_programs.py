@@ -242,6 +242,19 @@ func.func @f(%x: tensor<?x2xf32>, %c: i1) -> tensor<?x2xf32> {
 }
 """
 
+# A tiled axis whose extent the value knows, and its type does not.
+SLICE_BESIDE_TILES = """
+!x = tensor<?x?x1x1xi32, #ragged.layout<"dr|dt">>
+func.func @f(%v: tensor<?x?x1xi32, #ragged.layout<"dr|d">>) -> !x {
+  %c0 = arith.constant 0 : index
+  %x = ragged.split %v {dim = 2, factor = 1} : (tensor<?x?x1xi32, #ragged.layout<"dr|d">>) -> !x
+  %m = tensor.dim %x, %c0 : !x
+  %n = ragged.max_length %x {level = 1} : (!x) -> index
+  %y = tensor.extract_slice %x[0, 0, 0, 0] [%m, %n, 1, 1] [1, 1, 1, 1] : !x to !x
+  return %y : !x
+}
+"""
+
 NESTS = (np.arange(16, dtype=I32).reshape(2, 8), np.array([0, 2, 2]), np.array([0, 3, 8]))
 PROGRAMS: dict[str, tuple[str, list[Any], list[Any]]] = {
     "of two axes": (OF_TWO_AXES, [NESTS], [np.arange(16), [0, 2, 2], [0, 3, 8, 11, 16]]),
@@ -262,6 +275,11 @@ PROGRAMS: dict[str, tuple[str, list[Any], list[Any]]] = {
         [[[0, 1, 2], [3, 4, 5], [9, 11, 13], [18, 21, 24]], [0, 1, 4], [0, 3]],
     ),
     "dense softmax": (DENSE_SOFTMAX, [np.zeros((4, 2), np.float32), True], [np.full((4, 2), 0.25)]),
+    "slice beside tiles": (
+        SLICE_BESIDE_TILES,
+        [(np.arange(3, dtype=I32).reshape(3, 1), np.array([0, 1, 3]))],
+        [[[0], [1], [2]], [0, 1, 3]],
+    ),
     "from one place to others": (
         FROM_ONE_PLACE_TO_OTHERS,
         [(np.arange(6, dtype=I32), np.array([0, 4, 6])), 1, np.array([2, 2])],
