@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ragged_dialect import extensions
 
 STRING = r'"(?:[^"\\\n]|\\.)*"'
-COMMENT = r"//[^\n]*"
+COMMENT = r"//[^\r\n]*"
 _BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[()\[\]{{}}<>,]")
 _NOT_BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[^()\[\]{{}}<>\"/\->]+|[\"/\-=]")
 _PAIRS = ("()", "[]", "{}", "<>")

@@ -105,7 +105,10 @@ def program_parser(tool: str, description: str) -> argparse.ArgumentParser:
 
 def read_input(path: str) -> bytes:
     """The bytes of a file, or of standard input for `-`, as `files` reads them."""
-    data = read_stream(sys.stdin.buffer) if path == STREAM else read_file(path)
+    try:
+        data = read_stream(sys.stdin.buffer) if path == STREAM else read_file(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard input" if path == STREAM else path) from None
     INPUTS[shown_name(path)] = data
     return data
 

@@ -55,6 +55,14 @@ def test_full_output(folder: Path) -> None:
     assert shell("run", "p.mlir --input x.npy >/dev/full", folder) == (1, text)
 
 
+@pytest.mark.parametrize(
+    ("line", "place", "reason"),
+    [("<&-", "standard input", "bad file descriptor"), ("/proc/self/mem", "/proc/self/mem", "input/output error")],
+)
+def test_inputs_that_cannot_be_read(line: str, place: str, reason: str, folder: Path) -> None:
+    assert shell("opt", line, folder) == (1, f"ragged-opt: {place}: {reason}\n")
+
+
 def test_all_streams_closed(folder: Path) -> None:
     """What is printed to them does not get into the file that has their number."""
     assert shell("opt", "f.mlir --mlir-timing -o out.mlir <&- >&- 2>&-", folder) == (0, "")
