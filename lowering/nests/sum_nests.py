@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of
-from ragged_dialect.ir.match import constant_int, defining_op, enclosing
+from ragged_dialect.ir.match import ancestors, constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
-from ragged_dialect.lowering.buffers.subviews import is_buffer, root
+from ragged_dialect.lowering.buffers.subviews import VIEWS, root
 
 _HARMLESS = ("memref.load", "memref.dim", "scf.for", "scf.yield")
 
@@ -121,5 +122,19 @@ def _does_nothing_else(loop: ir.Operation, sums: list[Sum]) -> bool:
     """Whether the sums, in buffers from outside of a loop, are all that the loop does with these."""
     own = {op for one in sums for op in (one.load, one.store)}
     roots = {root(one.buffer) for one in sums}
-    others = (x for op in ops_in(loop) if op not in own for x in op.operands if is_buffer(x))
-    return all(is_outside(one.buffer, loop) for one in sums) and not any(root(x) in roots for x in others)
+    if not all(is_outside(one.buffer, loop) for one in sums):
+        return False
+    return not any(user not in own and _is_in(user, loop) for buffer in roots for user in _users(buffer))
+
+
+def _users(buffer: ir.Value) -> Iterator[ir.Operation]:
+    """What uses a buffer, and views of it."""
+    for use in buffer.uses:
+        user = use.owner.operation
+        yield user
+        if user.name in VIEWS:
+            yield from _users(user.results[0])
+
+
+def _is_in(op: ir.Operation, loop: ir.Operation) -> bool:
+    return op == loop or loop in ancestors(op)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import byte_size, constant_int, enclosing
-from ragged_dialect.ir.walk import find_ops, replace
+from ragged_dialect.ir.walk import inside, replace
 from ragged_dialect.lowering.loops.annotations import LOOP, is_of_vectors, keep_vectors
 from ragged_dialect.lowering.vector import settled
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Run, Unfit
@@ -113,8 +114,9 @@ def _may_be_short(body: Body) -> bool:
         rows = enclosing(rows)
     if rows.name != "scf.for":
         return False
-    loops = [loop for loop in find_ops(rows, "scf.for") if loop != rows]
-    if sum(LOOP not in loop.attributes or is_of_vectors(loop) for loop in loops) > 1:
+    loops = (op for op in inside(rows) if op.name == "scf.for")  # a row may have hundreds: two will do
+    several = (loop for loop in loops if LOOP not in loop.attributes or is_of_vectors(loop))
+    if len(list(islice(several, 2))) > 1:
         return True
     work = [op for op in body.ops if not op.results or op.results[0] not in body.uniform]
     folds = [op.name for one in body.accumulators for op in one.combiner.ops]

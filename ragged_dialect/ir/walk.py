@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count
 
 from ragged_dialect._mlir import Op, ir
@@ -24,6 +24,14 @@ def ops_in(root: Op, closed: Callable[[ir.Operation], bool] | None = None) -> li
     else:
         root.operation.walk(lambda op: skip if add(op) or closed(op) else advance, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def inside(root: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops inside of an op, outer ones first, as far as they are asked for."""
+    for block in blocks_of(root):
+        for op in block.operations:
+            yield op.operation
+            yield from inside(op.operation)
 
 
 def find_ops(root: Op, *names: str) -> list[ir.Operation]:

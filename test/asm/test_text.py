@@ -180,7 +180,8 @@ def test_round_trip_of_a_program() -> None:
 @pytest.mark.parametrize("end", ["\r", "\r\n"])
 def test_line_ends_of_other_systems(end: str) -> None:
     """A carriage return ends a comment, as it does for MLIR."""
-    made, text = context(), f"// %r = ragged.merge\n{PROGRAM}"
+    made = context()
+    text = f"// %r = ragged.merge\n{PROGRAM}"
     expected = print_module(parse_module(text, made))
     assert print_module(parse_module(text.replace("\n", end), made)) == expected
 

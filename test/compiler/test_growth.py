@@ -11,12 +11,14 @@ from support.run_pass import transform
 
 import ragged_dialect as rg
 from ragged_dialect._mlir import ir
+from ragged_dialect.handles import visit_all
 from ragged_dialect.ir import walk
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers.subviews import is_own
 from ragged_dialect.lowering.checks.convert_ragged_checks_to_scf import ConvertRaggedChecksToScf
 from ragged_dialect.lowering.gpu.passes.convert_forall_to_gpu import ConvertForallToGpu
 from ragged_dialect.lowering.gpu.passes.merge_ragged_checks import MergeRaggedChecks
+from ragged_dialect.lowering.loops.cascade_ragged_sums import CascadeRaggedSums
 from ragged_dialect.lowering.vector import body
 from ragged_dialect.lowering.vector.vectorize_ragged_loops import VectorizeRaggedLoops
 from ragged_dialect.passes.analysis import scheduling
@@ -199,3 +201,49 @@ def test_what_checks_need_is_looked_for_once_in_chains_of_views(monkeypatch: pyt
     texts = [_checked_views(count) for count in (10, 20, 40)]
     taken = [_calls(monkeypatch, scheduling, "_read", text, RaggedCanonicalize()) for text in texts]
     assert 0 < taken[2] - taken[1] == 2 * (taken[1] - taken[0])
+
+
+def _rows(count: int) -> str:
+    """Sums of a row, one loop after the other, in a loop over rows."""
+    arguments = ", ".join(f"%s{k}: memref<f32>" for k in range(count))
+    loops = "\n".join(
+        f"""scf.for %j{k} = %c0 to %m step %c1 {{
+          %e{k} = memref.load %x[%i, %j{k}] : memref<?x?xf32>
+          %f{k} = arith.mulf %e{k}, %e{k} : f32
+          %a{k} = memref.load %s{k}[] : memref<f32>
+          %b{k} = arith.addf %a{k}, %f{k} fastmath<reassoc> : f32
+          memref.store %b{k}, %s{k}[] : memref<f32>
+        }}"""
+        for k in range(count)
+    )
+    return f"""func.func @f(%x: memref<?x?xf32>, %n: index, %m: index, {arguments}) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {{ {loops} }}
+      return
+    }}"""
+
+
+@pytest.mark.parametrize("name", ["vectorize", "cascade"])
+def test_ops_visited_for_loops_over_a_row_grow_with_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pass_ = VectorizeRaggedLoops(isa="avx2") if name == "vectorize" else CascadeRaggedSums()
+    taken = [_visits(monkeypatch, _rows(count), pass_) for count in (10, 20, 40)]
+    assert 0 < taken[2] - taken[1] == 2 * (taken[1] - taken[0])
+
+
+def _visits(monkeypatch: pytest.MonkeyPatch, text: str, pass_: Any) -> int:
+    """How many ops a pass visits, as often as it does."""
+    visited = 0
+
+    def counted(root: Any, visit: Callable[[Any], Any], order: Any) -> None:
+        def counting(op: Any) -> Any:
+            nonlocal visited
+            visited += 1
+            return visit(op)
+
+        visit_all(root, counting, order)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(walk, "visit_all", counted)
+        transform(text, pass_)
+    return visited
