@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.arrays.index.reorder import pick_each, rearranged, relaid, rows_by_component
+from ragged_dialect.arrays.index.reorder import pick_each, positions_of, rearranged, relaid, rows_by_component
 from ragged_dialect.arrays.index.rows import (
     check_lists,
     component_lengths,
     component_starts,
-    from_ends,
     kept_rows,
     ragged_level,
     row_ids,
@@ -112,16 +110,7 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     equal_levels(x, index, 0, level)
     if own.letters == "dr" and all(isinstance(axis, PlainAxis) for axis in x.axes[1:]):
         return _gathered_rows(x, index)
-    lengths, starts = component_lengths(x, level), component_starts(x, level)
-    ids = row_ids(index, theirs)
-    given = shapes.as_vector(index.storage)
-    count = shapes.dim(given, 0)
-    at = from_ends(count, lambda k: tensor.extract(given, [k]), lambda k: shapes.load(lengths, shapes.load(ids, k)))
-    bounds = vectors.gather(lengths, ids)
-    builders.assert_valid([at, bounds], "position", x.trace.op, level)
-    positions = vectors.generate(
-        count, lambda k: build.add(shapes.load(starts, shapes.load(ids, k)), shapes.load(at, k))
-    )
+    positions = positions_of(x, level, row_ids(index, theirs), shapes.as_vector(index.storage))
     return rearranged(x, level, positions, relaid(x, level, theirs.vectors[-1]))
 
 

@@ -166,17 +166,19 @@ def pick_pairs(x: Tensor, rows: ir.Value, places: ir.Value) -> Tensor:
     if level < len(axis.letters) - 1:  # what is below becomes windows, of what has none
         x = contiguous(x)
         number, level, axis = ragged_level(x, 1)
-    lengths, starts = component_lengths(x, 1), component_starts(x, 1)
-    count = shapes.dim(rows, 0)
-    bounds = vectors.gather(lengths, rows)
-    at = from_ends(count, lambda k: tensor.extract(places, [k]), lambda k: shapes.load(bounds, k))
-    builders.assert_valid([at, bounds], "position", x.trace.op, 1)
-    positions = vectors.generate(
-        count, lambda k: build.add(shapes.load(starts, shapes.load(rows, k)), shapes.load(at, k))
-    )
+    positions = positions_of(x, 1, rows, places)
     if level == len(axis.letters) - 1:
         return take_rows(x, number, positions, PlainAxis(None))
-    return _above_windows(x, 1, positions, NestedAxis("d", [], [count]))
+    return _above_windows(x, 1, positions, NestedAxis("d", [], [shapes.dim(rows, 0)]))
+
+
+def positions_of(x: Tensor, dim: int, rows: ir.Value, places: ir.Value) -> ir.Value:
+    """Where element `places[k]` of component `rows[k]` of a ragged dim is in storage; see `pick_pairs`."""
+    lengths, starts = component_lengths(x, dim), component_starts(x, dim)
+    count, bounds = shapes.dim(rows, 0), vectors.gather(lengths, rows)
+    at = from_ends(count, lambda k: tensor.extract(places, [k]), lambda k: shapes.load(bounds, k))
+    builders.assert_valid([at, bounds], "position", x.trace.op, dim)
+    return vectors.generate(count, lambda k: build.add(shapes.load(starts, shapes.load(rows, k)), shapes.load(at, k)))
 
 
 def _matrices(x: Tensor, dim: int, rows: ir.Value, count: Mixed, extent: int | None) -> Tensor:
