@@ -18,7 +18,6 @@ from ragged_dialect.arrays.core.creation import from_lengths as from_lengths
 from ragged_dialect.arrays.core.creation import from_offsets as from_offsets
 from ragged_dialect.arrays.custom_ops.op import torch_op as torch_op
 from ragged_dialect.arrays.index.counts import bincount as bincount  # an operation
-from ragged_dialect.arrays.index.cuts import split_before as split_before  # an operation
 from ragged_dialect.arrays.index.dims import reshape as reshape  # an operation
 from ragged_dialect.arrays.index.dims import squeeze as squeeze  # an operation
 from ragged_dialect.arrays.index.dims import transpose as transpose  # an operation
@@ -26,6 +25,7 @@ from ragged_dialect.arrays.index.dims import unsqueeze as unsqueeze  # an operat
 from ragged_dialect.arrays.index.exchange import all_to_all as all_to_all  # an operation
 from ragged_dialect.arrays.index.gather import boolean_mask as boolean_mask  # an operation
 from ragged_dialect.arrays.index.gather import gather as gather  # an operation
+from ragged_dialect.arrays.index.gather import split_before as split_before  # an operation
 from ragged_dialect.arrays.index.getitem import take as take  # an operation
 from ragged_dialect.arrays.index.levels import compact as compact  # an operation
 from ragged_dialect.arrays.index.levels import like as like
@@ -33,13 +33,13 @@ from ragged_dialect.arrays.index.levels import merge as merge  # an operation
 from ragged_dialect.arrays.index.levels import partition as partition  # an operation
 from ragged_dialect.arrays.index.levels import select as select  # an operation
 from ragged_dialect.arrays.index.levels import split as split  # an operation
+from ragged_dialect.arrays.index.making import from_row_ids as from_row_ids
+from ragged_dialect.arrays.index.making import from_starts_lengths as from_starts_lengths
+from ragged_dialect.arrays.index.making import narrow as narrow
 from ragged_dialect.arrays.index.repeat import repeat as repeat  # an operation
 from ragged_dialect.arrays.index.routing import group_by as group_by  # an operation
 from ragged_dialect.arrays.index.routing import segment_sum as segment_sum  # an operation
 from ragged_dialect.arrays.index.routing import ungroup as ungroup  # an operation
-from ragged_dialect.arrays.index.row_ids import from_row_ids as from_row_ids
-from ragged_dialect.arrays.index.starts import from_starts_lengths as from_starts_lengths
-from ragged_dialect.arrays.index.starts import narrow as narrow
 from ragged_dialect.arrays.index.windows import windows as windows  # an operation
 from ragged_dialect.arrays.ops.along import local_index as local_index  # an operation
 from ragged_dialect.arrays.ops.along import take_along_axis as take_along_axis  # an operation

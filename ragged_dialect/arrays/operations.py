@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 from ragged_dialect.arrays.convert import padding as padding
 from ragged_dialect.arrays.core.value import put_all
 from ragged_dialect.arrays.index import counts as counts
-from ragged_dialect.arrays.index import cuts as cuts
 from ragged_dialect.arrays.index import dims as dims
 from ragged_dialect.arrays.index import exchange as exchange
 from ragged_dialect.arrays.index import gather as gather
 from ragged_dialect.arrays.index import getitem as getitem
 from ragged_dialect.arrays.index import levels as levels
+from ragged_dialect.arrays.index import making as making
 from ragged_dialect.arrays.index import parts as parts
 from ragged_dialect.arrays.index import repeat as repeat
 from ragged_dialect.arrays.index import routing as routing
-from ragged_dialect.arrays.index import row_ids as row_ids
-from ragged_dialect.arrays.index import starts as starts
 from ragged_dialect.arrays.index import windows as windows
 from ragged_dialect.arrays.numpy import composed as composed
 from ragged_dialect.arrays.numpy import masked as masked

@@ -93,7 +93,7 @@ def from_lengths(values: object, *lengths: object, check: bool = True) -> Ragged
 
 
 def from_starts_lengths(values: object, starts: object, lengths: object, check: bool = True) -> RaggedArray:
-    """See `index.starts.from_starts_lengths`, of what is not traced."""
+    """See `index.making.from_starts_lengths`, of what is not traced."""
     taken = _partitioned("from_starts_lengths", values)
     vectors = [
         _vector(v, f"from_starts_lengths: {name}", taken) for v, name in ((starts, "starts"), (lengths, "lengths"))
@@ -104,7 +104,7 @@ def from_starts_lengths(values: object, starts: object, lengths: object, check: 
 
 
 def from_row_ids(values: object, row_ids: object, nrows: int | None = None, check: bool = True) -> RaggedArray:
-    """See `index.row_ids.from_row_ids`, of what is not traced."""
+    """See `index.making.from_row_ids`, of what is not traced."""
     taken = storage.peek(values)
     ids = _vector(row_ids, "from_row_ids: row_ids", taken)
     if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
@@ -137,7 +137,7 @@ def _check_row_ids(ids: Array, count: int) -> None:
 
 
 def narrow(dense: ArrayLike, start: ArrayLike, length: ArrayLike) -> RaggedArray:
-    """See `index.starts.narrow`, of what is not traced."""
+    """See `index.making.narrow`, of what is not traced."""
     taken = storage.peek(dense)
     if taken.ndim < 2:
         raise ArgumentError(f"narrow: expected a dense array of rank 2 or more, got rank {taken.ndim}")

@@ -1,4 +1,4 @@
-"""Elements, or inner lists, of every component: by a ragged mask, by a ragged or dense index, in steps."""
+"""Elements, or inner lists, of every component: by a mask, by a ragged or dense index, in steps, in parts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ragged_dialect.arrays.index.rows import (
     check_lists,
     component_lengths,
     component_starts,
+    explicit_extents,
     kept_rows,
     ragged_level,
     row_ids,
@@ -18,7 +19,7 @@ from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_levels
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
 from ragged_dialect.arrays.tracing.loops import compute, empty
-from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -71,10 +72,43 @@ def _leading(x: Tensor, other: Tensor) -> tuple[NestedAxis, NestedAxis]:
 def boolean_mask(x: Tensor, mask: Tensor) -> Tensor:
     """The elements, or inner lists, of every component where a ragged mask of the same structure is true;
     components stay, also when nothing is left of them."""
+    x, mask, dim = _masked(x, mask)
+    return chosen(x, dim, *kept_rows(mask))
+
+
+@operation("split_before")
+def split_before(x: Tensor, begins: Tensor) -> Tensor:
+    """Every component cut in parts: one more ragged level, a view. A part begins at the first element of a component,
+    and at each where `begins` is true, a ragged mask of the structure of the leading levels of `x`; what is empty has
+    no parts. Runs of equal elements begin where `np.diff(x, axis=1, prepend=x[:, :1]) != 0`.
+
+    >>> words = rg.ragged([[7, 7, 3, 3, 3], [], [5]])
+    >>> rg.split_before(words, np.diff(words, axis=1, prepend=words[:, :1]) != 0).tolist()
+    [[[7, 7], [3, 3, 3]], [], [[5]]]
+    """
+    x, begins, dim = _masked(x, begins)
+    axis = x.nested_axis()
+    first = OPERATIONS["equal"](OPERATIONS["local_index"](begins, axis=dim), 0)
+    before, at = kept_rows(OPERATIONS["logical_or"](begins, first))
+    count, place = shapes.dim(at, 0), axis.letters[:dim].count("r")
+    into = vectors.empty(build.add(count, 1))
+    parts = tensor.insert(build.to_i64(shapes.dim(begins.storage, 0)), into, [count])
+    parts = shapes.insert_slice(at, parts, [0], [count])
+    extents = explicit_extents(x, 0)
+    made = NestedAxis(
+        f"{axis.letters[: dim + 1]}r{axis.letters[dim + 1 :]}",
+        [*axis.vectors[:place], vectors.gather(before, axis.vectors[place]), parts, *axis.vectors[place + 1 :]],
+        [*extents[: dim + 1], None, *extents[dim + 1 :]],
+    )
+    return x.trace.assembled(x.storage, [made, *x.axes[1:]], x.dtype)
+
+
+def _masked(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, int]:
+    """An array and a mask of its leading levels, without windows, and the innermost dim of these."""
     if mask.dtype != BOOL:
         raise ArgumentError(f"{x.trace.op}: expected a mask of booleans, got {mask.described}")
     x, mask = contiguous(x), contiguous(mask)
-    return chosen(x, leading_level(x, mask), *kept_rows(mask))
+    return x, mask, leading_level(x, mask)
 
 
 def leading_level(x: Tensor, other: Tensor) -> int:
