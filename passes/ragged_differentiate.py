@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.functions import body_of, copy_function, defined_functions, name_of, return_instead
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
+from ragged_dialect.iteration import LINALG_OPS
 from ragged_dialect.passes.base import RaggedPass
-from ragged_dialect.passes.differentiate.invariants import move_out
 from ragged_dialect.passes.differentiate.program import has_derivative, jvp, vjp
 from ragged_dialect.passes.differentiate.tables import DerivativeFailure
 from ragged_dialect.passes.differentiate.values import assert_like
+from ragged_dialect.types import is_tensor
 
 _MODES = {"vjp": vjp, "jvp": jvp}
 
@@ -98,7 +99,7 @@ class RaggedDifferentiate(RaggedPass):
         if len(blocks) != 1:
             raise DerivativeFailure(function, f"expected a function of one block, got {len(blocks)}")
         (block,) = blocks
-        move_out(function)
+        _move_out(function)
         ops, end = body_of(function)
         for op in find_ops(function, "ragged.annotate"):
             before, after = op.operands[0].type, op.results[0].type
@@ -118,3 +119,13 @@ class RaggedDifferentiate(RaggedPass):
                     assert_like(value, tangent, self.name)
                 found = jvp(ops, inputs, given, results)
         return_instead(function, found)
+
+
+def _move_out(function: ir.Operation) -> None:
+    """Put the ops in bodies that make tensors, of what is outside alone, in front, as `ragged.values` of a table: rules
+    see what a body takes of tensors around it."""
+    for op in [x for x in ops_in(function) if x.name in LINALG_OPS and len(x.regions)]:
+        for inner in [x.operation for x in op.regions[0].blocks[0].operations]:
+            makes = any(is_tensor(result.type) for result in inner.results)
+            if makes and not len(inner.regions) and all(is_outside(x, op) for x in inner.operands):
+                inner.move_before(op)

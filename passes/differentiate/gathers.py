@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import index_loop, loop_index
+from ragged_dialect._mlir import ir
+from ragged_dialect.generic import index_loop
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import element_of
 from ragged_dialect.ir.walk import captures, makers
 from ragged_dialect.iteration import AT_LOOPS, expr_uses
 from ragged_dialect.passes.differentiate.adjoint import Adjoint
-from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
+from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped, spread
 from ragged_dialect.passes.differentiate.scatter import Place, added, flat
 from ragged_dialect.passes.differentiate.tables import DerivativeFailure, has_derivative
-from ragged_dialect.passes.differentiate.values import empty_like, empty_without, zeros_like
+from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
@@ -105,13 +105,8 @@ class _Chosen:
         at = {loop: ir.AffineDimExpr.get(dim) for dim, loop in enumerate(self.loops)}
         exprs = [at.get(loop, ir.AffineConstantExpr.get(0)) for loop in range(len(self.nest.kinds))]
         over = ir.AffineMap.get(rank, 0, exprs)
-
-        def body(given: list[ir.Value]) -> ir.Value:
-            here = build.equal(build.to_i64(loop_index(self.dim)), given[1])
-            return arith.select(here, given[0], zeros_like(given[0]))
-
         out = Access(empty_like(like), ir.AffineMap.get_identity(rank))
-        return mapped([Access(terms, over), Access(places, over)], out, ["parallel"] * rank, body)
+        return spread(Access(terms, over), Access(places, over), out, self.dim)
 
 
 @dataclass(frozen=True)

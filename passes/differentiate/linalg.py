@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.generic import along, without
 from ragged_dialect.ir.match import combiner_of
 from ragged_dialect.iteration import LINALG_OPS
 from ragged_dialect.passes.differentiate import reductions
@@ -13,7 +14,7 @@ from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.gathers import of_gathered
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped, starting_at
 from ragged_dialect.passes.differentiate.tables import DerivativeFailure, View, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import or_zeros
+from ragged_dialect.passes.differentiate.values import empty_without, or_zeros, zeros_like
 
 WITH_BODY = tuple(sorted(LINALG_OPS - {"linalg.softmax", "linalg.select"}))
 """Ops whose body says what they compute."""
@@ -119,3 +120,26 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
         if ctx.is_linear(access.value):
             ctx.add(access.value, adjoint.of_input(number))
     of_gathered(adjoint)
+
+
+@linearizes("linalg.softmax")
+def _(ctx: Tangents, op: View) -> ir.Value | None:
+    """y (t - sum(y t)), of the result y alone."""
+    given = ctx.of(op.operation.operands[0])
+    if given is None:
+        return None
+    result = op.operation.results[0]
+    rank = len(result.type.shape)
+    dim = op.operation.attributes["dimension"].value
+    whole = ir.AffineMap.get_identity(rank)
+    rest = without(rank, dim)
+    y, t = Access(result, whole), Access(given, whole)
+    total = computed(
+        [y, t],
+        Access(empty_without(result, frozenset({dim})), rest),
+        along(rank, dim),
+        lambda e: arith.addf(e[2], arith.mulf(e[1], e[0])),
+        zeros_like,
+    )
+    ins = [y, t, Access(total, rest)]
+    return mapped(ins, y, ["parallel"] * rank, lambda e: arith.mulf(arith.subf(e[1], e[2]), e[0]))

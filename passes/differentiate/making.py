@@ -22,7 +22,7 @@ from ragged_dialect.ops.exchange import AllToAllStartOp
 from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp, SortOp
 from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
-from ragged_dialect.passes.differentiate.nests import Access, computed, mapped
+from ragged_dialect.passes.differentiate.nests import Access, computed, mapped, spread
 from ragged_dialect.passes.differentiate.tables import DerivativeFailure, View, constant, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import empty_like, or_zeros, zeros_like
 from ragged_dialect.traits import int_attr, string_attr
@@ -156,12 +156,7 @@ def _first_across(op: View, tangent: ir.Value, dim: int) -> ir.Value:
 
     places = mapped([x, result], Access(empty_like(op.x, build.i64()), whole), kinds, place)
     first = Access(builders.reduce_across(places, op.max, dim, "min"), below)
-
-    def weigh(given: list[ir.Value]) -> ir.Value:
-        here = build.equal(build.to_i64(loop_index(dims[0])), given[1])
-        return arith.select(here, given[0], zeros_like(given[0]))
-
-    return mapped([Access(tangent, whole), first], x, kinds, weigh)
+    return spread(Access(tangent, whole), first, x, dims[0])
 
 
 @transposes(ReduceAcrossOp)

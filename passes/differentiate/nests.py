@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect import generic
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import indexing_maps
+from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import element_of, is_read, terminator
 from ragged_dialect.ir.walk import captures, erase_unused, makers
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.passes.analysis.loop_nest import Operand as Access
-from ragged_dialect.passes.differentiate.values import empty_like, or_zeros
+from ragged_dialect.passes.differentiate.values import empty_like, or_zeros, zeros_like
 from ragged_dialect.types import is_tensor, shape_of
 
 Body = Callable[[list[ir.Value]], ir.Value]
@@ -167,6 +168,16 @@ def _axes(access: Access) -> list[tuple[str, tuple[ir.AffineExpr, ...]]]:
 def mapped(ins: Sequence[Access], out: Access, kinds: Sequence[str], body: Body) -> ir.Value:
     """A result of which every element is computed once."""
     return computed(ins, out, kinds, lambda e: body(e[:-1]), empty_like)
+
+
+def spread(terms: Access, places: Access, out: Access, dim: int) -> ir.Value:
+    """The terms at their places along a dim, and zeros elsewhere."""
+
+    def body(given: list[ir.Value]) -> ir.Value:
+        here = build.equal(build.to_i64(generic.loop_index(dim)), given[1])
+        return arith.select(here, given[0], zeros_like(given[0]))
+
+    return mapped([terms, places], out, ["parallel"] * out.map.n_dims, body)
 
 
 def erase_dead(block: ir.Block) -> None:

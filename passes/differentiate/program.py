@@ -15,7 +15,6 @@ from ragged_dialect.passes.differentiate import (
     making,
     scalars,
     scans,
-    softmax,
     steps,
     structure,
     tensors,
@@ -25,7 +24,7 @@ from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative
 from ragged_dialect.passes.differentiate.values import or_zeros, placeholder
 
-RULES = (attention, control, linalg, loops, making, scalars, scans, softmax, steps, structure, tensors)
+RULES = (attention, control, linalg, loops, making, scalars, scans, steps, structure, tensors)
 """The modules whose import fills the tables."""
 
 
