@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir import clone
+from ragged_dialect.ir import build, clone
 from ragged_dialect.ir.clone import Attributes
+from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import append
 from ragged_dialect.lowering.scf.context import Lowering
 from ragged_dialect.lowering.scf.parts import Parts
@@ -57,11 +58,10 @@ def rebind_arguments(ctx: Lowering, old: Sequence[ir.Value], made: ir.Block) -> 
             value.replace_all_uses_with(flat[0])
             continue
         with ir.InsertionPoint.at_block_begin(made), value.location:
-            name = "builtin.unrealized_conversion_cast"
-            cast = ir.Operation.create(name, results=[value.type], operands=flat)
-        value.replace_all_uses_with(cast.result)
-        ctx.bind(cast.result, Parts.of_flat(ctx, shape_of(cast.result.type), flat))
-        ctx.erase_later(cast)
+            cast = build.stand_in(value.type, *flat)
+        value.replace_all_uses_with(cast)
+        ctx.bind(cast, Parts.of_flat(ctx, shape_of(cast.type), flat))
+        ctx.erase_later(definer(cast))
 
 
 def move_block(ctx: Lowering, block: ir.Block, region: ir.Region, process: Process) -> None:

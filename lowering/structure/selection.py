@@ -129,7 +129,7 @@ def _select_inner(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -
     else:
         own, groups = walks.element_starts(parts, dim), parts.parents(dim)
         source = _entries(inner, inner, lambda group: shapes.load(own, group), index)
-    new = _taken(windows, level - 1, build.mul(groups, inner), source, _below_window(parts, dim))
+    new = _taken(windows, level - 1, build.mul(groups, inner), source, parts.layout.is_below_window(dim))
     made = with_shape(parts, shape, dropping(dim, level), new)
     _keep_extents(made, parts, shape, dropping(dim))
     return made
@@ -152,7 +152,8 @@ def _entries(
 def _taken(
     windows: dict[str, ir.Value], level: int, count: Mixed, source: Callable[[ir.Value], Mixed], guard: bool = False
 ) -> dict[tuple[str, int], ir.Value]:
-    """The vectors of a level of as many of some windows; with `guard` 0 for one that is none of them."""
+    """The vectors of a level of as many of some windows; with `guard` 0 for one that is none of them, as
+    components have that are stored where no window reaches them: those may lack the index."""
 
     def entry(vector: ir.Value, at: Mixed) -> ir.Value:
         if not guard:
@@ -163,16 +164,10 @@ def _taken(
     return {(kind, level): vectors.generate(count, lambda i, x=x: entry(x, source(i))) for kind, x in windows.items()}
 
 
-def _below_window(parts: Parts, dim: int) -> bool:
-    """Whether components are stored here that no window reaches: those may lack the index."""
-    axis, at = parts.layout.locate(dim)
-    return "w" in parts.layout.axes[axis][:at]
-
-
 def _select_rows(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """An innermost ragged level: one row of every component, gathered."""
     axis, at = parts.layout.locate(dim)
-    source, guard = parts.values, _below_window(parts, dim)
+    source, guard = parts.values, parts.layout.is_below_window(dim)
     sizes = [parts.parents(dim) if k == axis else s for k, s in enumerate(parts.storage_dims())]
     rank = len(sizes)
 
@@ -246,7 +241,7 @@ def _bound(x: ir.Value) -> Callable[[ir.Value], ir.Value]:
 
 def _slice_ragged(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value, shape: RaggedShape) -> Parts:
     low, high = _bound(lo), _bound(hi)
-    starts, guard = walks.element_starts(parts, dim), _below_window(parts, dim)
+    starts, guard = walks.element_starts(parts, dim), parts.layout.is_below_window(dim)
     lengths, count = walks.element_lengths(parts, dim) if guard else starts, shapes.dim(starts, 0)
 
     def inside(i: ir.Value, x: Mixed) -> Mixed:

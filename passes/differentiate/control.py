@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragged_dialect._mlir import ir, scf
-from ragged_dialect.ir import flow
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import around, blocks_of, definer
 from ragged_dialect.ir.walk import captures, erase_unused, find_ops, values_in
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import DerivativeFailure, View, has_derivative, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import or_zeros, placeholder, zeros_like
+from ragged_dialect.passes.differentiate.values import or_zeros, zeros_like
 
 
 def replayed(block: ir.Block, known: ValueMap) -> tuple[list[ir.Operation], list[ir.Value]]:
@@ -58,7 +58,7 @@ class Pulled:
         linear: Sequence[tuple[ir.Value, ir.Value]],
         cotangents: Sequence[ir.Value],
     ) -> None:
-        places = [placeholder(like) for _, like in linear]
+        places = [build.stand_in(like.type, like) for _, like in linear]
         known.update(zip((argument for argument, _ in linear), places, strict=True))
         scope = ctx.inside(places)
         scope.note(zip(places, (like for _, like in linear), strict=True))

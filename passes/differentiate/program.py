@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir import build
 from ragged_dialect.ir.match import definer, is_read
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.differentiate import (
@@ -22,7 +23,7 @@ from ragged_dialect.passes.differentiate import (
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative
-from ragged_dialect.passes.differentiate.values import or_zeros, placeholder
+from ragged_dialect.passes.differentiate.values import or_zeros
 
 RULES = (attention, control, linalg, loops, making, scalars, scans, steps, structure, tensors)
 """The modules whose import fills the tables."""
@@ -48,7 +49,7 @@ def vjp(
 ) -> list[ir.Value]:
     """The cotangents of values that some ops of a block compute of, given those of results: the tangents are made, what
     is linear in them is transposed, and erased."""
-    places = [placeholder(x) for x in inputs]
+    places = [build.stand_in(x.type, x) for x in inputs]
     ctx = Tangents(dict(zip(inputs, places, strict=True)))
     made, _ = recorded(block, lambda: ctx.run(ops, results))
     back = Cotangents(places, ctx.likes)

@@ -66,11 +66,6 @@ def zeros_like(x: ir.Value) -> ir.Value:
     return number_like(x, 0)
 
 
-def placeholder(x: ir.Value) -> ir.Value:
-    """What stands for a tangent until all that is computed of it is transposed."""
-    return ir.Operation.create("builtin.unrealized_conversion_cast", results=[x.type], operands=[x]).result
-
-
 def or_zeros(found: ir.Value | None, like: ir.Value) -> ir.Value:
     """A tangent or cotangent, zeros like another value where there is none."""
     return zeros_like(like) if found is None else found

@@ -237,6 +237,11 @@ def lanes_of(value: ir.Value, start: int, size: int) -> ir.Value:
     return made.result
 
 
+def stand_in(type_: ir.Type, *operands: ir.Value) -> ir.Value:
+    """What stands for a value of a type, maybe one made of others, until that is there: its op is erased then."""
+    return ir.Operation.create("builtin.unrealized_conversion_cast", results=[type_], operands=operands).result
+
+
 def folded(value: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
     """The lanes of a vector, of which there are a power of two, folded as a tree: halves with each other."""
     count = value.type.shape[0]

@@ -19,7 +19,7 @@ from ragged_dialect.arrays.ops.named_loops import NamedLoops
 from ragged_dialect.arrays.ops.scores import ScoreFunction, TracedScore
 from ragged_dialect.arrays.ops.statistics import float_dtype, wide
 from ragged_dialect.arrays.tracing import elements
-from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
+from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis
 from ragged_dialect.arrays.tracing.loops import empty
 from ragged_dialect.arrays.tracing.operation import operation
@@ -144,8 +144,8 @@ def _with_heads(
 ) -> tuple[Tensor, Tensor]:
     """The op on arrays of rank 4, of one dtype, whose extents of features agree."""
     _groups(q, k)
-    equal_batches(q, k)
-    equal_batches(q, v)
+    batch_extent((k, 0), (q, 0), 0)
+    batch_extent((v, 0), (q, 0), 0)
     equal_extents((k, 2), (v, 2), 2)
     if None in (q.static_shape[2], k.static_shape[2]):
         equal_extents((q, 2), (k, 2), 2)

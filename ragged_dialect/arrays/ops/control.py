@@ -57,7 +57,7 @@ def while_loop(condition: Condition, body: Body, init: ArrayLike) -> ArrayLike:
     if trace is None:
         functions = Static.of_function("while_loop", condition), Static.of_function("while_loop", body)
         return _compiled(while_loop, *functions)(init)
-    with trace.within("while_loop"):
+    with trace.changed(op="while_loop"):
         return _Carried(trace, init).repeated(condition, body)
 
 
@@ -80,7 +80,7 @@ def fori_loop(lower: ArrayLike, upper: ArrayLike, body: CountedBody, init: Array
     trace = _entered("fori_loop", body)
     if trace is None:
         return _compiled(fori_loop, Static.of_function("fori_loop", body))(lower, upper, init)
-    with trace.within("fori_loop"):
+    with trace.changed(op="fori_loop"):
         low, high = _bound(as_tensor(trace, lower), "lower"), _bound(as_tensor(trace, upper), "upper")
         return _Carried(trace, init).counted(low, high, body)
 

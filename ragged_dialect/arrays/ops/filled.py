@@ -47,7 +47,7 @@ def full(shape: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
         sizes = tuple(_extent("full", x) for x in extents)
         with enough("full"):
             return np.full(sizes, fill_value, wanted)
-    with trace.within("full"):
+    with trace.changed(op="full"):
         number = as_tensor(trace, fill_value)
         wanted = wanted or number.dtype
         scalar = convert(number.scalar, number.dtype, wanted)
@@ -91,7 +91,7 @@ def arange(start: ArrayLike, stop: ArrayLike = None, step: int = 1) -> ArrayLike
         first, last = integer("arange", "start", low), integer("arange", "stop", high)
         with enough("arange"):
             return np.arange(first, last, by)
-    with trace.within("arange"):
+    with trace.changed(op="arange"):
         is_whole = not isinstance(low, Tensor) and low == 0 and by == 1
         axis = _axis(trace, high) if is_whole else PlainAxis(None)
         first, last = (as_index(as_tensor(trace, x), name) for x, name in ((low, "start"), (high, "stop")))

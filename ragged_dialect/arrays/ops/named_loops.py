@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
+from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.trace import Trace
@@ -134,7 +134,7 @@ def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[
         if own and isinstance(x.axes[0], NestedAxis):
             other = first.setdefault(own[0], x)
             if other.nested(0) is not x.axes[0]:
-                equal_batches(other, x)
+                batch_extent((x, 0), (other, 0), 0)
 
 
 def _parents(letter: str, uses: Sequence[_Use]) -> str:

@@ -66,7 +66,7 @@ def scan(function: Step, init: ArrayLike, xs: ArrayLike, *, reverse: bool = Fals
     trace, backwards = traced(), flag("scan", "reverse", reverse)
     if trace is None:
         return _compiled(Static.of_function("scan", function), backwards)(init, xs)
-    with trace.within("scan"):
+    with trace.changed(op="scan"):
         return _Steps(trace, init, xs).made(function, backwards)
 
 

@@ -80,13 +80,8 @@ def has_extent(a: TensorLevel, extent: int, dim: int) -> None:
 
 
 def batch_extent(plain: TensorLevel, batch: TensorLevel, dim: int) -> None:
-    """The extent of a plain dim is that of a dense level of a nested axis."""
+    """The extent of a plain dim, or a dense level, is that of a dense level of a nested axis."""
     _check(batch, plain, dim)
-
-
-def equal_batches(a: Tensor, b: Tensor) -> None:
-    """The first dims of two tensors, of nested axes, have one extent."""
-    _check((a, 0), (b, 0), 0)
 
 
 def equal_levels(a: Tensor, b: Tensor, dim: int, levels: int) -> None:

@@ -88,7 +88,7 @@ class Recorded:
         values = [r.value for r in self.results]
 
         def made() -> list[ir.Value]:
-            unknown = [_unknown(value) for value in values]
+            unknown = [build.stand_in(value.type) for value in values]
             return program.vjp(self.ops, self._roots, values, unknown, self.trace.block)
 
         return worth_keeping(self.ops, values, _derived(self.trace, self.op, made))
@@ -175,11 +175,6 @@ def _derived(trace: Trace, op: str, make: Callable[[], list[ir.Value]]) -> list[
     for one in ops:
         known(one)
     return made
-
-
-def _unknown(like: ir.Value) -> ir.Value:
-    """What stands for a cotangent where only is asked what else is needed."""
-    return ir.Operation.create("builtin.unrealized_conversion_cast", results=[like.type], operands=[]).result
 
 
 def floats(results: Sequence[Tensor]) -> list[int]:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.errors import TraceError
+from ragged_dialect.ir import build
 from ragged_dialect.ir.match import blocks_of, definer
 from ragged_dialect.ir.walk import made_with, ops_in
 
@@ -30,11 +31,8 @@ class Region:
 
     def stand_in(self, value: ir.Value, type_: ir.Type | None = None) -> ir.Value:
         """What stands for an argument of the region, of the type of a value or another one."""
-        made = ir.Operation.create(
-            "builtin.unrealized_conversion_cast", results=[type_ or value.type], operands=[value]
-        )
-        self._stand_ins.append(made.result)
-        return made.result
+        self._stand_ins.append(build.stand_in(type_ or value.type, value))
+        return self._stand_ins[-1]
 
     def called(self, function: Callable[[], Made]) -> Made:
         """Call a function of a user's in which operations are traced as in the one around it."""

@@ -273,11 +273,7 @@ class Trace:
 
     def about(self, what: str) -> AbstractContextManager[None]:
         """Errors name an argument of the operation, or what it is about, too."""
-        return self.within(f"{self.op}: {what}")
-
-    def within(self, op: str) -> AbstractContextManager[None]:
-        """Errors name an operation."""
-        return self.changed(op=op)
+        return self.changed(op=f"{self.op}: {what}")
 
     @contextmanager
     def changed(self, **attributes: object) -> Generator[None]:
