@@ -73,14 +73,14 @@ from ragged_dialect.arrays.ops.sorting.quantile import median as median  # an op
 from ragged_dialect.arrays.ops.sorting.quantile import quantile as quantile
 from ragged_dialect.arrays.ops.sorting.rankdata import rankdata as rankdata  # an operation
 from ragged_dialect.arrays.ops.sorting.search import searchsorted as searchsorted  # an operation
-from ragged_dialect.arrays.ops.sorting.sets import contains as contains  # an operation
-from ragged_dialect.arrays.ops.sorting.sets import difference as difference  # an operation
-from ragged_dialect.arrays.ops.sorting.sets import intersection as intersection  # an operation
-from ragged_dialect.arrays.ops.sorting.sets import union as union  # an operation
 from ragged_dialect.arrays.ops.sorting.sort import argsort as argsort  # an operation
 from ragged_dialect.arrays.ops.sorting.sort import lexsort as lexsort
 from ragged_dialect.arrays.ops.sorting.sort import sort as sort  # an operation
 from ragged_dialect.arrays.ops.sorting.topk import top_k as top_k  # an operation
+from ragged_dialect.arrays.ops.sorting.unique import contains as contains  # an operation
+from ragged_dialect.arrays.ops.sorting.unique import difference as difference  # an operation
+from ragged_dialect.arrays.ops.sorting.unique import intersection as intersection  # an operation
+from ragged_dialect.arrays.ops.sorting.unique import union as union  # an operation
 from ragged_dialect.arrays.ops.sorting.unique import unique as unique  # an operation
 from ragged_dialect.arrays.ops.steps import scan as scan
 from ragged_dialect.arrays.ops.ufuncs import absolute as absolute  # an operation

@@ -10,8 +10,6 @@ from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import ops_in, replace
 from ragged_dialect.lowering.loops.annotations import LOOP
 from ragged_dialect.lowering.math import (
-    arcsine,
-    arctangent,
     cube_root,
     erf,
     exponential,
@@ -46,9 +44,9 @@ _POLYNOMIALS: dict[str, Callable[[Number], Number]] = {
     "math.asinh": logarithm.asinh,
     "math.acosh": logarithm.acosh,
     "math.atanh": logarithm.atanh,
-    "math.asin": arcsine.asin,
-    "math.acos": arcsine.acos,
-    "math.atan": arctangent.atan,
+    "math.asin": trigonometry.asin,
+    "math.acos": trigonometry.acos,
+    "math.atan": trigonometry.atan,
     "math.cbrt": cube_root.cbrt,
     "math.erf": erf.erf,
 }
@@ -58,7 +56,7 @@ _LONG_POLYNOMIALS = tuple(
 """Those that f64 has too."""
 
 _GUARDED: dict[str, Callable[..., Number]] = {
-    "math.atan2": arctangent.atan2,
+    "math.atan2": trigonometry.atan2,
     "math.sin": trigonometry.sin,
     "math.cos": trigonometry.cos,
     "math.tan": trigonometry.tan,

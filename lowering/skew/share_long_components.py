@@ -18,11 +18,11 @@ from ragged_dialect.lowering.nests.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.records import REFUSES
 from ragged_dialect.lowering.rows.op import FLAT
 from ragged_dialect.lowering.runtime.runtime_calls import call, declare
+from ragged_dialect.lowering.search import ended
 from ragged_dialect.lowering.skew.exponentials import Exponentials
 from ragged_dialect.lowering.skew.parts import Parts
-from ragged_dialect.lowering.skew.places import Places
 from ragged_dialect.lowering.skew.rows import dims_of, is_cut
-from ragged_dialect.lowering.skew.runtime import REFUSE
+from ragged_dialect.lowering.skew.runtime import REFUSE, SHARES
 from ragged_dialect.lowering.skew.squares import Squares
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -152,7 +152,7 @@ class _Components:
         """Rewrite the forall."""
         with ir.InsertionPoint(self.forall), self.forall.location:
             count = build.value(counts_of(self.forall)[0])
-            search = Places.of(self.offsets, count, -(-elements // self.width))
+            search = _Places.of(self.offsets, count, -(-elements // self.width))
             places = build.value(build.add(search.number, 1))
             loop = scf.ForOp(build.value(0), places, build.value(1), [build.value(0)])
         with ir.InsertionPoint(loop.body), self.forall.location:
@@ -196,3 +196,38 @@ class _Components:
         for op in body:
             op.move_before(stop)
         self.forall.erase()
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where long components are looked for: at `number` rows, `most` from one another, of which each component of more
+    rows than that has one. `count` is the number of components, whose rows begin with `first`."""
+
+    offsets: ir.Value
+    count: ir.Value
+    first: ir.Value
+    most: ir.Value
+    number: ir.Value
+
+    @staticmethod
+    def of(offsets: ir.Value, count: ir.Value, least: int) -> _Places:
+        """The places, at the insertion point: none where all components together have no more than `least` rows."""
+        first = _offset(offsets, build.value(0))
+        total = build.sub(_offset(offsets, count), first)
+        most = build.value(build.maximum(least, build.divide(total, SHARES)))
+        number = build.value(build.add(build.divide(total, most), 1))
+        return _Places(offsets, count, first, most, arith.select(build.more(total, most), number, build.value(0)))
+
+    def component(self, place: ir.Value) -> list[ir.Value]:
+        """The component that has the row of a place, and how many rows it has."""
+        row = build.add(build.add(build.mul(place, self.most), self.first), 1)
+        last = build.value(build.sub(self.count, 1))
+        (component,) = ended(self._end, [build.value(row)], build.value(0), last)
+        return [component, build.value(build.sub(self._end(component), _offset(self.offsets, component)))]
+
+    def _end(self, component: ir.Value) -> ir.Value:
+        return _offset(self.offsets, build.value(build.add(component, 1)))
+
+
+def _offset(offsets: ir.Value, at: ir.Value) -> ir.Value:
+    return build.to_index(memref.load(offsets, [at]))

@@ -33,7 +33,6 @@ from ragged_dialect.arrays.ops import statistics as statistics
 from ragged_dialect.arrays.ops.sorting import quantile as quantile
 from ragged_dialect.arrays.ops.sorting import rankdata as rankdata
 from ragged_dialect.arrays.ops.sorting import search as search
-from ragged_dialect.arrays.ops.sorting import sets as sets
 from ragged_dialect.arrays.ops.sorting import sort as sort
 from ragged_dialect.arrays.ops.sorting import topk as topk
 from ragged_dialect.arrays.ops.sorting import unique as unique

@@ -1,13 +1,16 @@
-"""`unique`: the elements of every component without what is there again."""
+"""What components have as sets: `unique` (the elements without what is there again), `contains`, `union`,
+`intersection`, `difference`."""
 
 from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.index.dims import dim_of
-from ragged_dialect.arrays.index.gather import chosen
+from ragged_dialect.arrays.index.gather import boolean_mask, chosen
 from ragged_dialect.arrays.index.rows import component_starts, ragged_level, repeated_rows, row_ids
+from ragged_dialect.arrays.ops.elementwise import UFUNCS
+from ragged_dialect.arrays.ops.join import concat
 from ragged_dialect.arrays.ops.reduce import source
-from ragged_dialect.arrays.ops.sorting.search import searchsorted
+from ragged_dialect.arrays.ops.sorting.search import isin, searchsorted
 from ragged_dialect.arrays.ops.sorting.sort import ordered, sorting, taken
 from ragged_dialect.arrays.tracing.elements import INT64, compare, kind
 from ragged_dialect.arrays.tracing.operation import operation
@@ -53,6 +56,52 @@ def unique(
     if return_counts:
         made.append(_counts(found, at, shapes.dim(x.storage, 0)))
     return tuple(made) if len(made) > 1 else found
+
+
+@operation("contains")
+def contains(x: Tensor, elements: Tensor) -> Tensor:
+    """Which of `elements`, a number for each component, [B], or any [B, ...], are among the elements of their component
+    of lists of numbers `x`, or of lists of lists those of each innermost one: booleans. nan is no other nan.
+    LayoutError for another `x`.
+
+    >>> rg.contains(rg.ragged([[1, 2], [], [5]]), rg.ragged([[2, 3], [1], [5]])).tolist()
+    [[True, False], [False], [True]]
+    """
+    return isin(elements, ordered(*lists(x, -1), descending=False))
+
+
+@operation("union")
+def union(a: Tensor, b: Tensor) -> Tensor:
+    """The distinct elements of both lists of each component, in ascending order, as `np.union1d` of each.
+
+    >>> rg.union(rg.ragged([[3, 1], [2]]), rg.ragged([[3], []])).tolist()
+    [[1, 3], [2]]
+    """
+    return unique(concat([a, b], axis=-1))
+
+
+@operation("intersection")
+def intersection(a: Tensor, b: Tensor) -> Tensor:
+    """The distinct elements of the lists of `a` that are in those of `b` too, in ascending order, as `np.intersect1d`
+    of each component.
+
+    >>> rg.intersection(rg.ragged([[3, 1], [2]]), rg.ragged([[3], []])).tolist()
+    [[3], []]
+    """
+    found = unique(a)
+    return boolean_mask(found, contains(b, found))
+
+
+@operation("difference")
+def difference(a: Tensor, b: Tensor) -> Tensor:
+    """The distinct elements of the lists of `a` that are not in those of `b`, in ascending order, as `np.setdiff1d` of
+    each component.
+
+    >>> rg.difference(rg.ragged([[3, 1], [2]]), rg.ragged([[3], []])).tolist()
+    [[1], [2]]
+    """
+    found = unique(a)
+    return boolean_mask(found, UFUNCS["logical_not"](contains(b, found)))
 
 
 def lists(x: Tensor, axis: int) -> tuple[Tensor, int]:
