@@ -18,6 +18,7 @@ from ragged_dialect.asm.probe import BYTECODE
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError, VerifyError
 from ragged_dialect.execution import compile
+from ragged_dialect.ir.clone import bytecode
 
 DR = 'tensor<3x?xf32, #ragged.layout<"dr">>'
 PROGRAM = f"""func.func @f(%x: {DR}) -> {DR} {{
@@ -36,9 +37,7 @@ def _made() -> Iterator[Any]:
 
 @pytest.fixture(name="code")
 def _code(made: Any) -> bytes:
-    buffer = io.BytesIO()
-    load_module(PROGRAM, made).operation.write_bytecode(buffer)
-    return buffer.getvalue()
+    return bytecode(load_module(PROGRAM, made))
 
 
 def refusal(data: bytes) -> str | None:

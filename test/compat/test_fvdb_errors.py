@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.torch_like import call_torch
 
 import ragged_dialect as rg
 from ragged_dialect.compat.fvdb import JaggedTensor
@@ -145,11 +146,6 @@ ERRORS: list[tuple[Any, type[RaggedError], str]] = [
 def test_errors(call: Any, error: type[RaggedError], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
-
-
-def call_torch(function: Any, *args: Any, **options: Any) -> Any:
-    """A function as PyTorch calls it on jagged tensors."""
-    return JaggedTensor.__torch_function__(function, (JaggedTensor,), args, options)
 
 
 REFUSED = [

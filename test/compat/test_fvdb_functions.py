@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.torch_like import call_torch
 
 from ragged_dialect.compat.fvdb import JaggedTensor
 from ragged_dialect.errors import (
@@ -35,16 +36,11 @@ def named(name: str) -> Callable[..., Any]:
     return function
 
 
-def called(function: Any, *args: Any, **options: Any) -> Any:
-    """A function as PyTorch calls it on jagged tensors."""
-    return JaggedTensor.__torch_function__(function, (JaggedTensor,), args, options)
-
-
 @pytest.mark.parametrize("name", "softmax cumsum cumprod flip sort argsort roll transpose cat linear median".split())
 def test_functions_that_see_several_rows(name: str) -> None:
     for options in ({"dim": 0}, {"dim": 1}, {}):
         with pytest.raises(ArgumentError, match=r"\w+: expected a function of single rows, got another \(use jdata\)"):
-            called(named(name), square(), **options)
+            call_torch(named(name), square(), **options)
 
 
 @pytest.mark.parametrize("name", "sum mean prod amax amin argmax argmin all any norm var std".split())
@@ -52,9 +48,9 @@ def test_reductions_along_the_rows(name: str) -> None:
     text = rf"torch.{name}: expected dims of elements, 1 to 1, got "
     for options in ({}, {"dim": 0}, {"dim": -2}, {"dim": (1, 0)}, {"axis": 0}, {"dim": True}, {"dim": 2}, {"dim": ()}):
         with pytest.raises(ArgumentError, match=text):
-            called(named(name), square(), **options)
+            call_torch(named(name), square(), **options)
     with pytest.raises(ArgumentError, match=text):
-        called(named(name), square(), *[2] * (name == "norm"), 0)
+        call_torch(named(name), square(), *[2] * (name == "norm"), 0)
 
 
 @pytest.mark.parametrize(
@@ -68,14 +64,14 @@ def test_reductions_along_the_rows(name: str) -> None:
 )
 def test_operands_whose_rows_would_meet_other_dims(operands: tuple[Any, ...]) -> None:
     with pytest.raises(ArgumentError, match=r"torch.add: expected operands of rank \d( at most)?, got rank \d"):
-        called(named("add"), *operands)
+        call_torch(named("add"), *operands)
 
 
 def test_functions_of_single_rows() -> None:
-    assert called(np.sum, square(), axis=1).jdata.tolist() == ROWS.sum(1).tolist()
-    assert called(np.add, square(), ROWS[0]).jdata.tolist() == (ROWS + ROWS[0]).tolist()
-    assert called(np.add, square(), ROWS[:1]).jdata.tolist() == (ROWS + ROWS[0]).tolist()
-    assert called(np.where, called(named_as("gt", np.greater), square(), 3.0), square(), 0.0).jdata.max() == 12
+    assert call_torch(np.sum, square(), axis=1).jdata.tolist() == ROWS.sum(1).tolist()
+    assert call_torch(np.add, square(), ROWS[0]).jdata.tolist() == (ROWS + ROWS[0]).tolist()
+    assert call_torch(np.add, square(), ROWS[:1]).jdata.tolist() == (ROWS + ROWS[0]).tolist()
+    assert call_torch(np.where, call_torch(named_as("gt", np.greater), square(), 3.0), square(), 0.0).jdata.max() == 12
 
 
 def named_as(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,13 +87,13 @@ def named_as(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def test_functions_in_place_give_the_tensor() -> None:
     jt = square()
     data = jt.jdata
-    assert called(named_as("abs_", np.abs), jt) is jt
+    assert call_torch(named_as("abs_", np.abs), jt) is jt
     assert jt.jdata.min() == 0
     assert data.min() == -12  # others may have it
-    assert called(named_as("relu", lambda x: np.maximum(x, 7)), jt, inplace=True) is jt
+    assert call_torch(named_as("relu", lambda x: np.maximum(x, 7)), jt, inplace=True) is jt
     assert jt.jdata.min() == 7
     out = square(np.zeros((5, 5)))
-    assert called(np.add, square(), 1.0, out=out) is out
+    assert call_torch(np.add, square(), 1.0, out=out) is out
     assert out.jdata.tolist() == (ROWS + 1).tolist()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from ragged_dialect.asm.module import parse_module, print_module
 from ragged_dialect.checks import CHECK_KINDS
 from ragged_dialect.dialect import context
 from ragged_dialect.execution import TARGETS
+from ragged_dialect.ir import clone
 from ragged_dialect.runtime.cpu import CpuFunction
 
 F32 = np.float32
@@ -51,9 +51,7 @@ def generic(text: str) -> str:
 
 def bytecode(text: str) -> bytes:
     """A program as bytecode."""
-    buffer = io.BytesIO()
-    module_of(text).operation.write_bytecode(buffer)
-    return buffer.getvalue()
+    return clone.bytecode(module_of(text))
 
 
 @pytest.mark.sampled(2)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.run_pass import t
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import Iteration, Use, analyze, is_compute, touches_ragged
 
 pytestmark = pytest.mark.usefixtures("mlir_context")
-
-
-def ragged(layout: str, shape: str) -> str:
-    return f'tensor<{shape}xf32, #ragged.layout<"{layout}">>'
 
 
 def op_of(line: str, *arguments: str) -> tuple[Any, Any]:
@@ -45,7 +42,7 @@ def generic(maps: list[str], kinds: list[str], *types: str) -> tuple[str, ...]:
 
 
 def test_elementwise_runs_over_every_level() -> None:
-    x = ragged("drr|d", "4x?x?x8")
+    x = t("drr|d", "4x?x?x8")
     it = iteration(f"%r = arith.addf %a0, %a0 : {x}", x)
     assert it.kinds == ("parallel",) * 4
     assert it.ragged == ((), (Use(0, 1), Use(1, 1), Use(2, 1)), (Use(0, 2), Use(1, 2), Use(2, 2)), ())
@@ -55,14 +52,14 @@ def test_elementwise_runs_over_every_level() -> None:
 
 
 def test_tiles_and_split_outers_depend_on_the_component() -> None:
-    x = ragged("drt", "3x?x4")
+    x = t("drt", "3x?x4")
     it = iteration(f"%r = math.exp %a0 : {x}", x)
     assert it.ragged == ((), (Use(0, 1), Use(1, 1)), (Use(0, 2), Use(1, 2)))
     assert it.parents(2) == {0, 1}
 
 
 def test_reduction_and_dense_uses() -> None:
-    x, o = ragged("dr|d", "3x?x8"), "tensor<3x8xf32>"
+    x, o = t("dr|d", "3x?x8"), "tensor<3x8xf32>"
     it = iteration(f"%r = linalg.reduce {{ arith.addf }} ins(%a0 : {x}) outs(%a1 : {o}) dimensions = [1]", x, o)
     assert it.kinds == ("parallel", "reduction", "parallel")
     assert it.ragged == ((), (Use(0, 1),), ())
@@ -71,7 +68,7 @@ def test_reduction_and_dense_uses() -> None:
 
 
 def test_operands_on_different_loops_have_their_own_parents() -> None:
-    q, s = ragged("dr|d", "3x?x8"), ragged("drdr", "3x?x2x?")
+    q, s = t("dr|d", "3x?x8"), t("drdr", "3x?x2x?")
     maps, kinds = ["d0, d1, d4", "d0, d1, d2, d3"], ["parallel"] * 4 + ["reduction"]
     it = iteration(*generic(maps, kinds, q, s))
     assert it.ragged[1] == (Use(0, 1), Use(1, 1))
@@ -81,19 +78,19 @@ def test_operands_on_different_loops_have_their_own_parents() -> None:
 
 
 def test_a_dense_operand_may_use_a_ragged_loop() -> None:
-    x, p = ragged("dr", "3x?"), "tensor<9xf32>"
+    x, p = t("dr", "3x?"), "tensor<9xf32>"
     it = iteration(*generic(["d1", "d0, d1"], ["parallel", "parallel"], p, x))
     assert it.ragged == ((), (Use(1, 1),))
     assert it.dense_uses(1) == [Use(0, 0)]
 
 
 def test_a_tile_reduced_over_its_outer_leaves_a_dense_dim() -> None:
-    x = ragged("drt", "3x?x4")
+    x = t("drt", "3x?x4")
     it = iteration(*generic(["d0, d1, d2", "d0, d2"], ["parallel", "reduction", "parallel"], x, "tensor<3x4xf32>"))
     assert it.dense_uses(2) == [Use(1, 1)]
 
 
-X = ragged("dr", "3x?")
+X = t("dr", "3x?")
 REFUSED = [
     # the result of a ragged loop
     (
@@ -107,7 +104,7 @@ REFUSED = [
     ),
     # a level between goes
     (
-        generic(["d0, d1, d2", "d0, d2"], ["parallel", "reduction", "parallel"], ragged("drr", "3x?x?"), X),
+        generic(["d0, d1, d2", "d0, d2"], ["parallel", "reduction", "parallel"], t("drr", "3x?x?"), X),
         "expected parents [0, 1] for ragged loop 2, got [0] in operand 1 (use ragged.reduce_across)",
     ),
     # no operand has all ragged levels
@@ -115,8 +112,8 @@ REFUSED = [
         generic(
             ["d0, d1, d2, d3", "d0, d1, d2, d3", "d0"],
             ["parallel", *["reduction"] * 3],
-            ragged("drdr", "3x?x2x?"),
-            ragged("ddrr", "3x2x?x?"),
+            t("drdr", "3x?x2x?"),
+            t("ddrr", "3x2x?x?"),
             "tensor<3xf32>",
         ),
         "expected parents [2] of ragged loop 3, ragged in operand 1, to be so in operand 0, got [1]",
@@ -126,7 +123,7 @@ REFUSED = [
         generic(
             ["d0, d1, d2", "d0, d2, d1", "d0"],
             ["parallel", "reduction", "reduction"],
-            *[ragged("drr", "3x?x?")] * 2,
+            *[t("drr", "3x?x?")] * 2,
             "tensor<3xf32>",
         ),
         "expected ragged loops inside one another, got each of [1, 2] inside another of them",
@@ -136,7 +133,7 @@ REFUSED = [
         generic(
             ["d0, d1, d2, d3", "d0, d2"],
             ["parallel", "reduction", "parallel", "reduction"],
-            ragged("drdr", "3x?x2x?"),
+            t("drdr", "3x?x2x?"),
             "tensor<3x2xf32>",
         ),
         'expected every level of axis "drdr" below dim 1 to be reduced too, got dim 2 kept (use ragged.reduce_across)',
@@ -168,7 +165,7 @@ def test_refused(program: tuple[str, ...], message: str) -> None:
 
 
 def test_softmax_needs_the_levels_below_its_dim() -> None:
-    x = ragged("drr", "3x?x?")
+    x = t("drr", "3x?x?")
     line = f"%r = linalg.softmax dimension(1) ins(%a0 : {x}) outs(%a0 : {x}) -> {x}"
     _module, op = op_of(line, x)
     with pytest.raises(LayoutError, match="below dim 1 to be reduced too, got dim 2 kept"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise, takewhile
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.schedules import schedules_in, schedules_of
+from support.structures import offsets_of
 
 import ragged_dialect
 from ragged_dialect._mlir import ir
@@ -147,10 +148,6 @@ def _lengths() -> dict[str, list[int]]:
     }
 
 
-def _offsets(lengths: Sequence[int]) -> Any:
-    return np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))]).astype(np.int64)
-
-
 def _reduced(kind: str, x: Any, offsets: Any) -> Any:
     """Component by component, from the value that an empty one has."""
     _, ufunc, init = _COMBINERS[kind]
@@ -190,7 +187,7 @@ CASES = [
 def test_results(kind: str, dtype: str, features: Any) -> None:
     f = _emulated(_text(kind, dtype, features))
     for name, lengths in _lengths().items():
-        offsets = _offsets(lengths if features != 1100 else [min(n, 40) for n in lengths[:200]])
+        offsets = offsets_of(lengths if features != 1100 else [min(n, 40) for n in lengths[:200]])
         trailing = () if features == () else (features or 37,)
         x = _rows(kind, (int(offsets[-1]), *trailing), dtype)
         np.testing.assert_array_equal(f(x, offsets), _reduced(kind, x, offsets), err_msg=name)
@@ -199,7 +196,7 @@ def test_results(kind: str, dtype: str, features: Any) -> None:
 @pytest.mark.parametrize("features", [0, 1, 32, 100])
 def test_dynamic_features(features: int) -> None:
     f = _emulated(_text("prod", "f32", None))
-    offsets = _offsets(_lengths()["ends"])
+    offsets = offsets_of(_lengths()["ends"])
     x = _rows("prod", (int(offsets[-1]), features), "f32")
     np.testing.assert_array_equal(f(x, offsets), _reduced("prod", x, offsets))
 
@@ -211,7 +208,7 @@ def test_larger_pieces(kind: str, dtype: str, features: Any, monkeypatch: pytest
     f = ragged_dialect.compile(_text(kind, dtype, features), target="emulator")
     rng = np.random.default_rng(5)
     for lengths in (_lengths()["zipf"], [40000], rng.integers(0, 300, 300).tolist(), [0] * 30000 + [1] * 20000):
-        offsets = _offsets(lengths)
+        offsets = offsets_of(lengths)
         trailing = () if features == () else (features,)
         x = _rows(kind, (int(offsets[-1]), *trailing), dtype)
         sums = np.add.reduceat(np.concatenate([x, x[:1] * 0]), offsets[:-1], axis=0, dtype=x.dtype)
@@ -223,7 +220,7 @@ def test_two_accumulators_of_a_computed_element() -> None:
     f = _emulated(_WEIGHTED)
     rng = np.random.default_rng(1)
     for name, lengths in _lengths().items():
-        offsets = _offsets(lengths)
+        offsets = offsets_of(lengths)
         rows, n = int(offsets[-1]), len(lengths)
         x, w = rng.integers(-9, 10, (rows, 4, 16)).astype(np.float16), rng.integers(-3, 4, (rows, 4)).astype(np.float32)
         q, init = rng.integers(-3, 4, (2, n, 4, 16)).astype(np.float32)
@@ -241,14 +238,14 @@ def test_two_accumulators_of_a_computed_element() -> None:
 def test_scalar_rows_of_another_type() -> None:
     f = _emulated(_SCALARS)
     for name, lengths in _lengths().items():
-        offsets = _offsets(lengths)
+        offsets = offsets_of(lengths)
         x = _rows("sum", (int(offsets[-1]),), "f16")
         np.testing.assert_array_equal(f(x, offsets), _reduced("sum", x.astype(np.float32), offsets), err_msg=name)
 
 
 def test_rows_by_their_place_in_the_component() -> None:
     f = _emulated(_PLACES, check=False)
-    first_rows = {name: _offsets(lengths) for name, lengths in _lengths().items()}
+    first_rows = {name: offsets_of(lengths) for name, lengths in _lengths().items()}
     for name, offsets in {**first_rows, "later": np.array([17, 17, 40, 900, 999])}.items():
         x = _rows("sum", (int(offsets[-1]) + 5,), "f16")
         places = np.arange(len(x)) - np.repeat(np.array([0, *offsets[:-1], 0]), np.diff([0, *offsets, len(x)]))
@@ -268,7 +265,7 @@ def test_rows_of_no_component(features: Any) -> None:
 
 def test_results_do_not_depend_on_the_order_of_threads() -> None:
     f = _emulated(_text("sum", "f32", 64))
-    offsets = _offsets(_lengths()["zipf"])
+    offsets = offsets_of(_lengths()["zipf"])
     x = np.random.default_rng(2).standard_normal((int(offsets[-1]), 64)).astype(np.float32)
     first = f(x, offsets)
     for _ in range(4):  # the emulator takes another order every time
@@ -301,7 +298,7 @@ def test_reductions_of_different_shapes() -> None:
     assert schedules_of(_TWO) == ["balanced"]
     f = _emulated(_TWO)
     for name, lengths in _lengths().items():
-        offsets = _offsets(lengths)
+        offsets = offsets_of(lengths)
         x, y = _rows("sum", (int(offsets[-1]), 8), "f32"), _rows("prod", (int(offsets[-1]),), "i32")
         sums, products = f(x, y, offsets)
         np.testing.assert_array_equal(sums, _reduced("sum", x, offsets), err_msg=name)
@@ -441,7 +438,7 @@ def _lowered(text: str, until: str = "") -> Any:
 def test_blocks_are_as_large_as_there_is_room_for_sums(count: int, threads: str) -> None:
     text = _sums(count)
     assert re.findall(r'schedule = "balanced"(?:, threads = (\d+))?', str(_lowered(text, "gpu"))) == [threads]
-    offsets = _offsets([3, 0, 700, 1])
+    offsets = offsets_of([3, 0, 700, 1])
     x = np.random.default_rng(3).integers(-9, 10, int(offsets[-1])).astype(np.float64)
     sums = np.array([x[low:high].sum() for low, high in pairwise(offsets)])
     for k, y in enumerate(_emulated(text)((x, offsets))):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.schedules import schedules_in, schedules_of
+from support.structures import offsets_of
 
 import ragged_dialect
 from ragged_dialect.asm.module import load_module
@@ -107,11 +108,6 @@ def bias_text(dtype: str, features: int | tuple[()] | None) -> str:
 def compiled(text: str) -> Callable[..., Any]:
     """A program, its kernels run by the emulator."""
     return ragged_dialect.compile(text, target="emulator")
-
-
-def offsets_of(lengths: Sequence[int]) -> np.ndarray[Any, Any]:
-    """Offsets of lengths."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 CASES = [

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.schedules import lowered
+from support.structures import offsets_of
 
 from ragged_dialect import compile
-from ragged_dialect.asm.module import parse_module
-from ragged_dialect.dialect import context
-from ragged_dialect.lowering import pipelines
 from ragged_dialect.passes.pipeline.running import PassFailed
 
 LAYOUT = '#ragged.layout<"dr|d">'
@@ -59,21 +58,8 @@ func.func @f(%x: tensor<?x8xf32>, %w: tensor<8xf32>) -> tensor<?x8xf32> {
 """
 
 
-def _lowered(text: str, stage: str = "gpu", check: bool = False) -> str:
-    module = parse_module(text, context())
-    for s in pipelines.gpu_pipeline(check):
-        s.run(module)
-        if s.name == stage:
-            break
-    return str(module)
-
-
 def _values(rows: int) -> Any:
     return np.random.default_rng(rows).integers(-50, 50, (rows, 8)).astype(np.float32)
-
-
-def _offsets(lengths: list[int]) -> Any:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 class TestSoftmax:
@@ -81,14 +67,14 @@ class TestSoftmax:
 
     def test_only_the_result_is_allocated(self) -> None:
         """Beside the gates, and what the balanced pieces need where they run."""
-        host, *_ = _lowered(SOFTMAX).split("gpu.module")[0].split("scf.if")
+        host, *_ = lowered(SOFTMAX).split("gpu.module")[0].split("scf.if")
         assert host.count("memref.alloc(") == 1 + host.count("ragged.gate")
         assert host.count("ragged.gate") == 2
 
     @pytest.mark.sampled(2)
     @pytest.mark.parametrize("lengths", [[], [0, 0], [1], [300, 0, 2, 65]])
     def test_values(self, lengths: list[int]) -> None:
-        offsets = _offsets(lengths)
+        offsets = offsets_of(lengths)
         x = _values(int(offsets[-1])) / 50 + 1000  # overflows where the maximum is not taken off
         got, _ = compile(SOFTMAX, target="emulator")((x, offsets))
         for low, high in pairwise(offsets):
@@ -104,24 +90,24 @@ class TestScan:
     def test_offsets(self, count: int) -> None:
         lengths = np.random.default_rng(count).integers(0, 3, count)
         _, offsets = compile(LENGTHS, target="emulator")(np.zeros((int(lengths.sum()), 8), np.float32), lengths)
-        np.testing.assert_array_equal(offsets, _offsets(lengths.tolist()))
+        np.testing.assert_array_equal(offsets, offsets_of(lengths.tolist()))
 
     def test_by_shuffles(self) -> None:
-        assert "gpu.shuffle up" in _lowered(LENGTHS)
+        assert "gpu.shuffle up" in lowered(LENGTHS)
 
 
 class TestTwoSteps:
     """Reductions of everything: parts by many blocks, then one block."""
 
     def test_parts(self) -> None:
-        text = _lowered(TOTALS, "map")
+        text = lowered(TOTALS, "map")
         assert text.count("scf.forall (%") >= 4
         assert "memref<?x8xf32>" in text
 
     @pytest.mark.sampled(2)
     @pytest.mark.parametrize("lengths", [[], [0], [1], [2049, 0, 4000], [2048]])
     def test_values(self, lengths: list[int]) -> None:
-        offsets = _offsets(lengths)
+        offsets = offsets_of(lengths)
         x = _values(int(offsets[-1]))
         start = np.full(8, -60, np.float32)
         total, columns = compile(TOTALS, target="emulator")((x, offsets), np.array(7, np.float32), start)
@@ -133,7 +119,7 @@ class TestFlatRuns:
     """Neighbouring flat ops whose tiles depend on the same tile are one kernel."""
 
     def test_one_kernel(self) -> None:
-        assert _lowered(CHAIN).count("gpu.launch_func") == 1
+        assert lowered(CHAIN).count("gpu.launch_func") == 1
 
     @pytest.mark.parametrize("rows", [0, 1, 511, 512, 513])
     def test_values(self, rows: int) -> None:

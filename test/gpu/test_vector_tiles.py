@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.schedules import lowered
+from support.structures import offsets_of
 
 import ragged_dialect
-from ragged_dialect.asm.module import parse_module
-from ragged_dialect.dialect import context
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.runtime.emulated import EmulatedDevice
@@ -57,10 +57,6 @@ def running(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Callable[..., A
 
 def lengths_of(count: int) -> Any:
     return np.random.default_rng(count).integers(0, 4, count)
-
-
-def offsets_of(lengths: Any) -> Any:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def zeros(rows: int) -> Any:
@@ -165,23 +161,14 @@ def test_windows(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
             function((x, starts, lengths), zero)
 
 
-def _mapped(text: str) -> str:
-    module = parse_module(text, context())
-    for stage in pipelines.gpu_pipeline():
-        stage.run(module)
-        if stage.name == "map":
-            break
-    return str(module)
-
-
 def test_short_vectors_have_no_tiles() -> None:
     """Where the host knows so when it compiles."""
     text = _OFFSETS.replace("%n: tensor<?xi64>", "%n: tensor<16385xi64>").replace(
         "(tensor<?x1xf32>, tensor<?xi64>)", "(tensor<?x1xf32>, tensor<16385xi64>)"
     )
     text = text.replace("tensor<?x?x1", "tensor<16384x?x1")
-    assert "{few" not in _mapped(text)
-    assert "{few" in _mapped(text.replace("16385", "16386").replace("16384", "16385"))
+    assert "{few" not in lowered(text, "map", True)
+    assert "{few" in lowered(text.replace("16385", "16386").replace("16384", "16385"), "map", True)
 
 
 def test_what_depends_on_the_data_stays_whole() -> None:
@@ -193,6 +180,6 @@ func.func @f(%v: tensor<?x100xf32>, %n: tensor<?x20001xi64>) -> tensor<?x20000x?
   return %x : tensor<?x20000x?xf32, #ragged.layout<"ddr">>
 }
 """
-    tiled, whole = _mapped(rows).split('schedule = "general"', 2)[:2]
+    tiled, whole = lowered(rows, "map", True).split('schedule = "general"', 2)[:2]
     assert len(re.findall(r"ragged\.fold = \{few", tiled)) == 3
     assert re.search(r"memref.load %arg1\[%\d+, %arg\d+\]", whole)

@@ -8,16 +8,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.components import rows as values
 from support.cpu_features import levels, mask
 
 import ragged_dialect as rg
 
 OFFSETS = np.array([0, 0, 1, 9, 9, 26, 300, 300])  # 0, 1, 8, 0, 17, 274 and 0 rows
 EXTENTS = [(1, 32), (7, 10), (130, 50), (16, 8), (260, 33), (0, 16), (64, 3)]
-
-
-def values(*shape: int, dtype: Any = np.float64) -> Any:
-    return np.random.default_rng(0).standard_normal(shape).astype(dtype)
 
 
 @pytest.mark.sampled(6)

@@ -8,20 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.run_pass import count, outcome, transform
+from support.run_pass import count, outcome, program, t, transform
 
 from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
-
-
-def t(layout: str, shape: str) -> str:
-    return f'tensor<{shape}xf32, #ragged.layout<"{layout}">>'
-
-
-def program(body: str, *arguments: str) -> str:
-    signature = ", ".join(f"%a{k}: {type_}" for k, type_ in enumerate(arguments))
-    return f"func.func @f({signature}) {{\n{body}\nreturn\n}}"
-
 
 V, OFF = "tensor<?xf32>", "tensor<?xi64>"
 DR, DRR, DDR, DRT = t("dr", "?x?"), t("drr", "?x?x?"), t("ddr", "?x?x?"), t("drt", "?x?x4")

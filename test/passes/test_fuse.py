@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.programs import Program, programs
-from support.run_pass import count, outcome, transform
+from support.run_pass import count, outcome, t, transform
 from support.structures import DTYPES
 from support.targets import Compile
 
@@ -17,10 +17,6 @@ from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
 from ragged_dialect.passes.ragged_fuse import RaggedFuse
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.reference import run
-
-
-def t(layout: str, shape: str, element: str = "f32") -> str:
-    return f'tensor<{shape}x{element}, #ragged.layout<"{layout}">>'
 
 
 def program(body: str, arguments: tuple[str, ...], result: str, results: tuple[str, ...]) -> str:

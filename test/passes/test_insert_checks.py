@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.programs import Program, programs
-from support.run_pass import count, outcome, transform
+from support.run_pass import count, outcome, program, t, transform
 from support.structures import LAYOUTS, make, seeded
 from support.targets import Compile
 
@@ -32,15 +32,6 @@ def rows(*values: list[int]) -> np.ndarray[Any, Any]:
 
 def f32(*shape: int) -> np.ndarray[Any, Any]:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-
-
-def t(layout: str, shape: str) -> str:
-    return f'tensor<{shape}xf32, #ragged.layout<"{layout}">>'
-
-
-def program(body: str, *arguments: str) -> str:
-    signature = ", ".join(f"%a{k}: {type_}" for k, type_ in enumerate(arguments))
-    return f"func.func @f({signature}) {{\n{body}\nreturn\n}}"
 
 
 V, O3, OFF = "tensor<?xf32>", "tensor<4xi64>", "tensor<?xi64>"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.nested_lists import lists
 from support.structures import LAYOUTS, make, seeded, text_of
 
 from ragged_dialect.errors import RaggedError, RuntimeCheckError
@@ -16,11 +17,6 @@ OFFSETS = np.array([0, 3, 3, 5])
 J, W = (f'#ragged.layout<"{letters}">' for letters in ("dr", "dw"))
 X = f"tensor<3x?xf32, {J}>"
 ROW = np.arange(5, dtype=F32)
-
-
-def lists(x: Any) -> Any:
-    """Arrays and tuples of them as lists."""
-    return [lists(p) for p in x] if isinstance(x, tuple) else x.tolist()
 
 
 def test_elementwise_takes_elements_in_windows_only() -> None:

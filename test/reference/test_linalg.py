@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.nested_lists import lists
 from support.structures import text_of
 
 from ragged_dialect.reference import run
@@ -16,11 +17,6 @@ J, JD, W = (f'#ragged.layout<"{letters}">' for letters in ("dr", "dr|d", "dw"))
 X, XD = f"tensor<3x?xf32, {J}>", f"tensor<3x?x2xf32, {JD}>"
 ROW = np.arange(5, dtype=F32)
 ROWS = np.arange(10, dtype=F32).reshape(5, 2)
-
-
-def lists(x: Any) -> Any:
-    """Arrays and tuples of them as lists."""
-    return [lists(p) for p in x] if isinstance(x, tuple) else x.tolist()
 
 
 REDUCES = [

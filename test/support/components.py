@@ -19,6 +19,11 @@ NESTED: tuple[tuple[tuple[int, ...], ...], ...] = (((3, 0), (), (5, 2)), ((),), 
 """Lengths of the inner lists of every outer one."""
 
 
+def rows(*shape: int, dtype: Any = np.float64, seed: int = 0) -> Any:
+    """Normal numbers."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
 def dense(lengths: Sequence[int], features: tuple[int, ...] = (4,), dtype: Any = np.float32, seed: int = 0) -> Array:
     """Values for components of these lengths."""
     rng = np.random.default_rng(seed)
@@ -46,12 +51,14 @@ def nested(lengths: Sequence[Sequence[int]], features: tuple[int, ...] = (), see
     )
 
 
-def lists(levels: int, seed: int, features: tuple[int, ...] = (), count: int = 4, longest: int = 3) -> rg.RaggedArray:
+def lists(
+    levels: int, seed: int, features: tuple[int, ...] = (), count: int = 4, longest: int = 3, least: int = 0
+) -> rg.RaggedArray:
     """A list of lists … of random lengths up to one, float64."""
     rng = np.random.default_rng(seed)
     lengths = list[Any]()
     for _ in range(levels):
-        lengths.append(rng.integers(0, longest + 1, count))
+        lengths.append(rng.integers(least, longest + 1, count))
         count = int(lengths[-1].sum())
     return rg.from_lengths(rng.standard_normal((count, *features)), *lengths)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from support.matrix_program import Builder, Sample, Value
-from support.structures import DTYPES, offsets_of, type_text
+from support.structures import DTYPES, composition, offsets_of, type_text
 
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED, Layout
@@ -53,19 +53,13 @@ def _unary(name: str, attributes: str, result: Callable[[RaggedShape], RaggedSha
     return build
 
 
-def composition(s: Sample, total: int, count: int) -> list[int]:
-    """`count` lengths that add up to `total`."""
-    cuts = sorted(s.pick(0, total) for _ in range(count - 1))
-    return [b - a for a, b in zip([0, *cuts], [*cuts, total], strict=True)]
-
-
 def _partition(dim: int, rank: int, kind: str) -> Build:
     element = "i64" if kind == "offsets" else "i32"
 
     def build(b: Builder) -> None:
         def data(s: Sample) -> Any:
             rows = _totals(s, dim) if rank == 2 else [s.longest(dim)]
-            parts = [composition(s, n, 2) for n in rows]
+            parts = [composition(s.pick, n, 2) for n in rows]
             made = [p if kind == "lengths" else offsets_of(p).tolist() for p in parts]
             matrix = np.array(made, np.int64).reshape(len(made), 2 + (kind == "offsets"))
             return (matrix if rank == 2 else matrix[0]).astype(DTYPES[element])

@@ -12,6 +12,11 @@ import ragged_dialect as rg
 Index = tuple[int, ...]
 
 
+def lists(x: Any) -> Any:
+    """Arrays and tuples of them as lists."""
+    return [lists(p) for p in x] if isinstance(x, tuple) else x.tolist()
+
+
 def elements(value: Any, rank: int, index: Index = ()) -> Iterator[tuple[Index, Any]]:
     """The numbers of nested lists with their indices, in order."""
     if len(index) == rank:

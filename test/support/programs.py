@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from support.structures import LAYOUTS, Case, Pick, dense, drawn, make, offsets_of, text_of, type_text
+from support.structures import LAYOUTS, Case, Pick, composition, dense, drawn, make, offsets_of, text_of, type_text
 
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
@@ -108,7 +108,7 @@ def _partition(state: State, dim: int) -> bool:
         rows = [state.value.extent(dim)] * state.value.extent(dim - 1)
     count = state.pick(1, 3)
     as_lengths = bool(state.pick(0, 1))
-    parts = [_composition(state.pick, n, count) for n in rows]
+    parts = [composition(state.pick, n, count) for n in rows]
     data = [p if as_lengths else offsets_of(p).tolist() for p in parts]
     width = count if as_lengths else count + 1
     vector = np.array(data, np.int64).reshape(len(data), width)
@@ -117,12 +117,6 @@ def _partition(state: State, dim: int) -> bool:
     value = structure.partition(state.value, vector, dim, as_lengths)
     state.step("partition", [name], [type_], f" {{dim = {dim}{', lengths' if as_lengths else ''}}}", result, value)
     return True
-
-
-def _composition(pick: Pick, total: int, count: int) -> list[int]:
-    """`count` lengths that add up to `total`."""
-    cuts = sorted(pick(0, total) for _ in range(count - 1))
-    return [b - a for a, b in zip([0, *cuts], [*cuts, total], strict=True)]
 
 
 def _below_window(shape: RaggedShape, dim: int) -> bool:

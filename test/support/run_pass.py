@@ -51,3 +51,14 @@ def count(module: Any, name: str) -> int:
     from ragged_dialect.ir.walk import ops_in
 
     return sum(op.name == name for op in ops_in(module.operation))
+
+
+def t(layout: str, shape: str, element: str = "f32") -> str:
+    """The type of a ragged tensor."""
+    return f'tensor<{shape}x{element}, #ragged.layout<"{layout}">>'
+
+
+def program(body: str, *arguments: str) -> str:
+    """A function of arguments of some types, `%a0`, `%a1`, …, without results."""
+    signature = ", ".join(f"%a{k}: {type_}" for k, type_ in enumerate(arguments))
+    return f"func.func @f({signature}) {{\n{body}\nreturn\n}}"

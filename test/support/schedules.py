@@ -9,14 +9,19 @@ from ragged_dialect.dialect import context
 from ragged_dialect.lowering.pipelines import gpu_pipeline
 
 
+def lowered(text: str, stage: str = "gpu", check: bool = False, schedule: str = "auto") -> str:
+    """A program after a stage of the GPU's pipeline."""
+    module = load_module(text, context(), "p")
+    for one in gpu_pipeline(check, schedule=schedule):
+        one.run(module)
+        if one.name == stage:
+            break
+    return str(module)
+
+
 def schedules_of(text: str, schedule: str = "auto") -> list[str]:
     """One per forall, in order, without those of checks."""
-    module = load_module(text, context(), "p")
-    for stage in gpu_pipeline(check=False, schedule=schedule):
-        stage.run(module)
-        if stage.name == "map":
-            break
-    return schedules_in(str(module))
+    return schedules_in(lowered(text, "map", schedule=schedule))
 
 
 def schedules_in(text: str) -> list[str]:

@@ -90,6 +90,12 @@ def lengths(pick: Pick, count: int, longest: int = 4) -> list[int]:
     return [pick(0, longest) for _ in range(count)]
 
 
+def composition(pick: Pick, total: int, count: int) -> list[int]:
+    """`count` lengths that add up to `total`."""
+    cuts = sorted(pick(0, total) for _ in range(count - 1))
+    return [b - a for a, b in zip([0, *cuts], [*cuts, total], strict=True)]
+
+
 def offsets_of(sizes: Sequence[int]) -> np.ndarray[Any, Any]:
     """Offsets of lengths."""
     return np.concatenate([[0], np.cumsum(np.array(sizes, np.int64))]).astype(np.int64)

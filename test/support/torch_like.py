@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ragged_dialect.compat import torch_nested
+from ragged_dialect.compat.fvdb import JaggedTensor
 
 
 class NumpyTorch:
@@ -50,3 +51,8 @@ class RealTorch:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._torch, name)
+
+
+def call_torch(function: Any, *args: Any, **options: Any) -> Any:
+    """A function as PyTorch calls it on fvdb's jagged tensors."""
+    return JaggedTensor.__torch_function__(function, (JaggedTensor,), args, options)

@@ -7,21 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.components import lists
 
 import ragged_dialect as rg
 
 S = slice
 SLICES = (S(None, None, -1), S(None, None, 2), S(3, 0, -2), S(-1, None, -1), S(1, None), S(-2, -1), S(9, 5))
-
-
-def lists(levels: int, seed: int, features: tuple[int, ...] = (), least: int = 0) -> rg.RaggedArray:
-    """A list of lists … of 4 components, of random lengths."""
-    rng = np.random.default_rng(seed)
-    count, lengths = 4, list[Any]()
-    for _ in range(levels):
-        lengths.append(rng.integers(least, 4, count))
-        count = int(lengths[-1].sum())
-    return rg.from_lengths(rng.standard_normal((count, *features)), *lengths)
 
 
 @pytest.mark.sampled(16)

@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.components import components
+from support.components import components, rows
 from support.refusals import refused
 
 import ragged_dialect as rg
 
 LENGTHS = (3, 0, 5, 1, 9)
-
-
-def rows(*shape: int, dtype: Any = np.float64, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
 
 
 def elements(*shape: int, dtype: Any = np.float64, seed: int = 1) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.components import components
+from support.components import components, rows
 from support.refusals import refused
 
 import ragged_dialect as rg
@@ -15,10 +15,6 @@ from ragged_dialect import compile
 from ragged_dialect.reference.interpreter import run
 
 LENGTHS = (3, 0, 5, 1, 40, 5)
-
-
-def rows(*shape: int, dtype: Any = np.float64, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
 
 
 def elements(*shape: int, dtype: Any = np.float64, lengths: tuple[int, ...] = LENGTHS, seed: int = 1) -> Any:
