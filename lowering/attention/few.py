@@ -10,7 +10,7 @@ from dataclasses import replace
 from ragged_dialect._mlir import arith, ir, memref, tensor, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.attention.forward import Forward, log_of_sum
+from ragged_dialect.lowering.attention.forward import Forward, higher, log_of_sum
 from ragged_dialect.lowering.attention.lanes import KEPT, TILE, Block, each
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.math.exponential import exp2_at_most_one
@@ -133,8 +133,7 @@ class Few:
             )
             found = arith.select(there, found, Emitter().constant(self.lanes, -math.inf))
             vector.store(found, self.scores, [build.value(0), place])
-            score, higher = Emitter().number(found), Emitter().number(top[0])
-            return [score.emitter.select(score.compare(">", higher), score, higher).value]  # a NaN comes back
+            return [higher(found, top[0])]
 
         before, total = (Emitter().number(memref.load(self.state, [build.value(k), slot])) for k in range(2))
         spread = vector.broadcast(self.lanes, before.value)
@@ -142,7 +141,7 @@ class Few:
             flow.strided(low, self.n, high, [], lambda place, _: products(place))
             flow.strided(low, 1, high, [], lambda place, _: score(place))
         highest = flow.strided(low, self.n, high, [spread], scores)[0]
-        top = Emitter().number(build.folded(highest, _higher))
+        top = Emitter().number(build.folded(highest, higher))
         shrink = exp2_at_most_one(before - top)
         tops = Emitter().number(vector.broadcast(self.lanes, top.value))
 
@@ -200,8 +199,3 @@ class Few:
 
         for (at, lanes), x in zip(places, flow.strided(low, 1, high, before, key), strict=True):
             self._keep(x, self.sums, at, lanes)
-
-
-def _higher(a: ir.Value, b: ir.Value) -> ir.Value:
-    first, second = Emitter().number(a), Emitter().number(b)
-    return first.emitter.select(first.compare(">", second), first, second).value

@@ -81,15 +81,11 @@ class Forward(Lanes):
         self.add(1, sums, self.weights, meeting, shrink)
 
     def _highest(self, place: ir.Value, scores: list[ir.Value], top: ir.Value) -> ir.Value:
-        """The highest of some scores, which are stored, and of `top`. A NaN may be passed over: it comes back with its
-        own difference."""
-        emitter = Emitter()
-        higher = emitter.number(top)
+        """The highest of some scores, which are stored, and of `top`."""
         for k, x in enumerate(scores):
             self.regs.store(x, self.weights, build.add(place, k))
-            score = emitter.number(x)
-            higher = emitter.select(score.compare(">", higher), score, higher)
-        return higher.value
+            top = higher(x, top)
+        return top
 
     def _weights(self, place: ir.Value, top: ir.Value, total: ir.Value) -> ir.Value:
         """The exponentials of some scores in their place, and their sum with `total`: 0 for a score of -inf."""
@@ -105,3 +101,9 @@ class Forward(Lanes):
 def log_of_sum(top: ir.Value, total: ir.Value) -> ir.Value:
     """The log of a row's sum of exponentials, of the maximum and the sum that are kept of it."""
     return arith.addf(arith.mulf(top, build.constant(top.type, math.log(2))), math_ops.log(total))
+
+
+def higher(score: ir.Value, top: ir.Value) -> ir.Value:
+    """The higher of two scores. A NaN may be passed over: it comes back with its own difference."""
+    first, second = Emitter().number(score), Emitter().number(top)
+    return first.emitter.select(first.compare(">", second), first, second).value
