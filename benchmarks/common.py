@@ -1,10 +1,15 @@
-"""What the benchmarks share: interleaved timing, the bandwidth of a copy, lengths of components."""
+"""What the benchmarks share: interleaved timing, processes with numbers of threads, the bandwidth of a copy, lengths of
+components."""
 
 from __future__ import annotations
 
+import csv
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+import timeit
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +17,9 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+THREADS = ("RAGGED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
+           "POLARS_MAX_THREADS", "TF_NUM_INTRAOP_THREADS")  # fmt: skip
+"""Variables that libraries read once, when they are loaded: every number of threads is a process of its own."""
 
 _WARM = 0.05
 """Seconds. OpenBLAS's threads spin for 2^26 cycles after a call, which is 32 ms at 2.1 GHz, and others not as long."""
@@ -43,6 +51,31 @@ def interleave(candidates: Mapping[str, Callable[[], object]], repetitions: int)
             if round_:
                 found[name].append(elapsed)
     return {name: Times(min(times), float(np.median(times))) for name, times in found.items()}
+
+
+def compared(steps: Mapping[str, Callable[[], object]], repetitions: int) -> str:
+    """Cells of a table: the least milliseconds of the first of some candidates, then of each other one, and how many
+    times as long that is."""
+    first, *others = (1e3 * times.least for times in interleave(steps, repetitions).values())
+    return " | ".join([f"{first:.1f}", *(f"{other:.1f} ({other / first:.1f})" for other in others)])
+
+
+def microseconds(call: Callable[[], object], calls: int = 1000, repeats: int = 30) -> float:
+    """The best time of a short call."""
+    call()
+    return min(timeit.repeat(call, number=calls, repeat=repeats)) / calls * 1e6
+
+
+def measured(threads: Iterable[int]) -> Iterator[list[str]]:
+    """The lines of CSV that this program writes, as they come, in a process for each number of threads, which it has as
+    `--child`."""
+    for count in threads:
+        environment = os.environ | dict.fromkeys(THREADS, str(count))
+        command = [sys.executable, *sys.argv, "--child", str(count)]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
+            yield from csv.reader(child.stdout or ())
+        if child.returncode:  # a library may end the process, or want more memory than there is
+            print(f"# {count} threads: ended with code {child.returncode}, not all was measured", file=sys.stderr)
 
 
 def copy_bandwidth(size: int, repetitions: int = 15) -> float:

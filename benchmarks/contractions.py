@@ -14,7 +14,6 @@ import argparse
 import csv
 import importlib.util
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import Array, interleave, load, lognormal_lengths, read_lengths
-from operations import THREADS
+from common import Array, interleave, load, lognormal_lengths, measured, read_lengths
 
 import ragged_dialect as rg
 
@@ -226,15 +224,11 @@ def main() -> None:
     print(f"{load()}; minimum of {options.repetitions} interleaved calls\n")
     print("| | threads | ours, ms | best peer, ms | | ratio | GF/s |\n|---|---|---|---|---|---|---|")
     ratios: list[float] = []
-    for threads in options.threads:
-        environment = os.environ | dict.fromkeys(THREADS, str(threads))
-        command = [sys.executable, __file__, *sys.argv[1:], "--child", str(threads)]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
-            for name, count, ours, peer, best, rate in csv.reader(child.stdout or ()):
-                ratio = float(peer) / float(ours) if peer else float("nan")
-                ratios += [ratio] if peer else []
-                shown = f"{float(peer):.3g} | {best} | {ratio:.2f}" if peer else "| |"
-                print(f"| {name} | {count} | {float(ours):.3g} | {shown} | {float(rate):.0f} |", flush=True)
+    for name, count, ours, peer, best, rate in measured(options.threads):
+        ratio = float(peer) / float(ours) if peer else float("nan")
+        ratios += [ratio] if peer else []
+        shown = f"{float(peer):.3g} | {best} | {ratio:.2f}" if peer else "| |"
+        print(f"| {name} | {count} | {float(ours):.3g} | {shown} | {float(rate):.0f} |", flush=True)
     if ratios:
         print(f"\nGeometric mean of the ratios: {np.exp(np.mean(np.log(ratios))):.2f}, the least {min(ratios):.2f}.")
 

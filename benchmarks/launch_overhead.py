@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 import sys
-import timeit
 import types
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import microseconds
 
 import ragged_dialect as rg
 
@@ -24,7 +23,6 @@ PROGRAMS = Path(__file__).resolve().parent / "gpu"
 EXTRA: dict[str, tuple[Any, ...]] = {"scale": (1.5,), "layer_norm": (), "segmented_sum": (), "segmented_softmax": ()}
 """Programs, with their arguments beside values and offsets."""
 LIMIT = 15.0
-REPEATS, CALLS = 30, 1000
 COMPONENTS, ROWS, WIDTH = 1024, 65536, 64
 
 
@@ -108,32 +106,27 @@ def idle_cupy() -> types.ModuleType:
     return cupy
 
 
-def best(call: Callable[[], Any]) -> float:
-    """The best time of a call, in microseconds."""
-    return min(timeit.repeat(call, number=CALLS, repeat=REPEATS)) / CALLS * 1e6
-
-
-def microseconds(call: Any, arguments: tuple[Any, ...], array: float) -> tuple[float, int]:
+def own_microseconds(call: Any, arguments: tuple[Any, ...], array: float) -> tuple[float, int]:
     """The best time of a call without that of the stand-in's arrays, `array` each, and its launches."""
     call(*arguments)
     launches, arrays = IdleModule.launches, IdleArray.made
     call(*arguments)
     launches, arrays = IdleModule.launches - launches, IdleArray.made - arrays
-    return best(lambda: call(*arguments)) - arrays * array, launches
+    return microseconds(lambda: call(*arguments)) - arrays * array, launches
 
 
 def main() -> int:
     """Print the table; 1 where a launch takes longer than is expected."""
     sys.modules["cupy"] = idle_cupy()
     values, offsets = IdleArray((ROWS, WIDTH), np.float32), IdleArray((COMPONENTS + 1,), np.int64)
-    array = best(lambda: IdleArray((ROWS, WIDTH), np.float32))
+    array = microseconds(lambda: IdleArray((ROWS, WIDTH), np.float32))
     missed = 0
     print(f"{'program':<20}{'checks':>8}{'launches':>10}{'us':>8}{'us / launch':>14}")
     for name, extra in EXTRA.items():
         text = (PROGRAMS / f"{name}.mlir").read_text()
         for check in (True, False):
             compiled = rg.compile(text, target="gpu", arch="sm_90", check=check)
-            took, launches = microseconds(compiled, (values, offsets, *extra), array)
+            took, launches = own_microseconds(compiled, (values, offsets, *extra), array)
             missed += took > LIMIT * launches
             print(f"{name:<20}{'yes' if check else 'no':>8}{launches:>10}{took:>8.1f}{took / launches:>14.1f}")
     print(f"expected at most {LIMIT:g} us a launch")

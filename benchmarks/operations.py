@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,12 +21,9 @@ from typing import Any
 
 import numpy as np
 from cases import BASE, CROSS, LISTS, Case, Point, axes, files
-from common import Array, Times, interleave, load
+from common import Array, Times, interleave, load, measured
 
 POINTS: dict[str, Callable[[], Iterable[Point]]] = {"base": lambda: [BASE, LISTS], "axes": axes, "cross": lambda: CROSS}
-THREADS = ("RAGGED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
-           "POLARS_MAX_THREADS", "TF_NUM_INTRAOP_THREADS")  # fmt: skip
-"""Variables that libraries read once, when they are loaded: every number of threads is a process of its own."""
 SLOW = 2.0
 """Seconds of a call after which there are no others of a candidate."""
 TOLERANCE = {"bfloat16": 1e-1, "float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
@@ -131,18 +127,9 @@ def _measure(options: argparse.Namespace) -> None:
             sys.stdout.flush()
 
 
-def _collect(options: argparse.Namespace) -> Iterator[Row]:
-    """The rows of all processes, as they come."""
-    for threads in options.threads:
-        environment = os.environ | dict.fromkeys(THREADS, str(threads))
-        command = [sys.executable, __file__, *sys.argv[1:], "--child", str(threads)]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None
-            for cells in csv.reader(child.stdout):
-                operation, point, count, candidate, version, *times = cells
-                yield Row(operation, point, int(count), candidate, version, *map(float, times))
-        if child.returncode:  # a library may end the process, or want more memory than there is
-            print(f"# {threads} threads: ended with code {child.returncode}, not all was measured", file=sys.stderr)
+def _row(cells: list[str]) -> Row:
+    operation, point, count, candidate, version, *times = cells
+    return Row(operation, point, int(count), candidate, version, *map(float, times))
 
 
 def table(rows: list[Row]) -> str:
@@ -187,7 +174,7 @@ def main() -> None:
         writer = csv.writer(file) if file else None
         if writer:
             writer.writerow([field.name for field in fields(Row)])
-        for row in _collect(options):
+        for row in map(_row, measured(options.threads)):
             rows.append(row)
             if writer and file:  # a run takes an hour, and what was measured shall outlast one that ends early
                 writer.writerow([getattr(row, field.name) for field in fields(Row)])

@@ -15,15 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import timeit
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from common import microseconds
 
 import ragged_dialect as rg
 
-REPEATS, CALLS = 30, 1000
 EAGER, JITTED, COMPILE, START = 15.0, 8.0, 150.0, 100.0
 
 _FIRST = """
@@ -46,12 +45,6 @@ import ragged_dialect as rg
 rg.softmax(rg.from_offsets(np.ones((8, 4), np.float32), [0, 3, 3, 8]), axis=1)
 """
 )
-
-
-def microseconds(call: Callable[[], Any]) -> float:
-    """The best time of a call."""
-    call()
-    return min(timeit.repeat(call, number=CALLS, repeat=REPEATS)) / CALLS * 1e6
 
 
 def first_softmax() -> float:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from common import Array, describe, interleave, lognormal_lengths
+from common import Array, compared, describe, lognormal_lengths
 
 MEAN, SIGMA = 56.0, 0.5
 
@@ -156,10 +156,8 @@ def main() -> None:
             for own, w in zip(gradients, found, strict=True):
                 np.testing.assert_allclose(own, np.asarray(w), atol=1e-3 * float(abs(own).max()))
         for k, kind in enumerate(("states", "training")):
-            times = interleave({name: steps[k] for name, steps in made.items()}, options.repetitions)
-            least = [1e3 * times[name].least for name in made]
-            shown = [f"{one:.1f} ({one / least[0]:.1f})" for one in least[1:]]
-            print(f"| {size} | {kind} | {least[0]:.1f} | {' | '.join(shown)} |", flush=True)
+            cells = compared({name: steps[k] for name, steps in made.items()}, options.repetitions)
+            print(f"| {size} | {kind} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from common import Array, describe, interleave, lognormal_lengths
+from common import Array, compared, describe, lognormal_lengths
 
 HEADS, LAYERS, SEQUENCES, MEAN, SIGMA = 4, 2, 64, 70.0, 0.7
 
@@ -118,10 +118,7 @@ def main() -> None:
             np.testing.assert_allclose(own, value, rtol=1e-4)
             for name, w in found.items():
                 np.testing.assert_allclose(gradients[name], np.asarray(w), atol=1e-2 * float(abs(w).max()))
-        times = interleave(steps, options.repetitions)
-        least = [1e3 * times[name].least for name in steps]
-        shown = [f"{one:.1f} ({one / least[0]:.1f})" for one in least[1:]]
-        print(f"| {features} | {least[0]:.1f} | {' | '.join(shown)} |", flush=True)
+        print(f"| {features} | {compared(steps, options.repetitions)} |", flush=True)
 
 
 if __name__ == "__main__":
