@@ -88,7 +88,12 @@ def idle_cupy() -> types.ModuleType:
     cupy = types.ModuleType("cupy")
     stream = types.SimpleNamespace(ptr=0, synchronize=lambda: None, is_capturing=lambda: False)
     runtime = types.SimpleNamespace(
-        getDevice=lambda: 0, getDeviceCount=lambda: 1, driverGetVersion=lambda: 13000, CUDARuntimeError=RuntimeError
+        getDevice=lambda: 0,
+        getDeviceCount=lambda: 1,
+        driverGetVersion=lambda: 13000,
+        memcpyDeviceToHost=2,
+        memcpyAsync=lambda to, source, size, kind, stream: None,
+        CUDARuntimeError=RuntimeError,
     )
     event = types.SimpleNamespace(done=True, record=lambda stream: None)
     cuda = types.SimpleNamespace(
