@@ -21,16 +21,14 @@ from ragged_dialect.arrays.index.rows import (
     as_index,
     check_lists,
     clamped,
-    component_lengths,
-    component_starts,
     from_ends,
     kept_rows,
     looked_up,
+    narrowed,
     slice_bounds,
     take_blocks,
     take_components,
     take_rows,
-    window,
     wrapped,
 )
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
@@ -88,12 +86,12 @@ def _pick_rows(x: Tensor, dim: int, index: ir.Value) -> Tensor:
     shown = builders.lengths(x.value, dim)
     at = vectors.generate(shapes.dim(shown, 0), lambda k: wrapped(index, shapes.load(shown, k)))
     builders.assert_valid([at, shown], "position", x.trace.op, dim)
-    lengths, starts = component_lengths(x, dim), component_starts(x, dim)
-    count = shapes.dim(lengths, 0)
-    row = vectors.generate(count, lambda q: clamped(index, shapes.load(lengths, q)))
-    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(row, q)))
-    size = vectors.generate(count, lambda q: build.minimum(build.sub(shapes.load(lengths, q), shapes.load(row, q)), 1))
-    rows = window(x, dim, first, size)
+
+    def row(length: ir.Value) -> tuple[Mixed, Mixed]:
+        place = clamped(index, length)
+        return place, build.minimum(build.sub(length, place), 1)
+
+    rows = narrowed(x, dim, row)
     return structured(rows, known(builders.select(rows.value, build.value(0), dim)))
 
 
@@ -103,7 +101,9 @@ def slice_dim(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None, step
     if start is None and stop is None and step == 1:
         return x
     if x.layout.letter(dim) in RAGGED:
-        return _slice_rows(x, dim, start, stop) if step == 1 else stepped(x, dim, start, stop, step)
+        if step == 1:
+            return narrowed(x, dim, lambda length: slice_bounds(length, start, stop, 1))
+        return stepped(x, dim, start, stop, step)
     extent = x.extent(dim)
     low, size = slice_bounds(extent, start, stop, step)
     if step != 1:
@@ -112,15 +112,6 @@ def slice_dim(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None, step
     static = size if isinstance(size, int) and x.nested(dim) is None else None
     high = build.add(low, size)
     return structured(x, known(builders.slice(x.value, build.value(low), build.value(high), dim, static)))
-
-
-def _slice_rows(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None) -> Tensor:
-    lengths, starts = component_lengths(x, dim), component_starts(x, dim)
-    count = shapes.dim(lengths, 0)
-    low = vectors.generate(count, lambda q: build.value(slice_bounds(shapes.load(lengths, q), start, stop, 1)[0]))
-    size = vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, 1)[1])
-    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(low, q)))
-    return window(x, dim, first, size)
 
 
 def take_at(x: Tensor, dim: int, at: ir.Value, extent: int | None = None) -> Tensor:

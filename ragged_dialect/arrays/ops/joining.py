@@ -13,6 +13,7 @@ from ragged_dialect.arrays.index.rows import (
     as_index,
     component_lengths,
     component_starts,
+    narrowed,
     ragged_level,
     window,
     with_axis,
@@ -105,15 +106,14 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
 @operation("chunk")
 def _piece(x: Tensor, number: Tensor, chunks: Tensor, *, axis: int, even: bool) -> Tensor:
     """Piece `number` of every component of a ragged dim; see `pieces`."""
-    lengths, starts = component_lengths(x, axis), component_starts(x, axis)
-    count = shapes.dim(lengths, 0)
     at, parts = as_index(number), as_index(chunks)
     bound = _even_bound if even else _bound
-    low = vectors.generate(count, lambda q: bound(shapes.load(lengths, q), at, parts))
-    high = vectors.generate(count, lambda q: bound(shapes.load(lengths, q), build.add(at, 1), parts))
-    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(low, q)))
-    size = vectors.generate(count, lambda q: build.sub(shapes.load(high, q), shapes.load(low, q)))
-    return window(x, axis, first, size)
+
+    def part(length: ir.Value) -> tuple[Mixed, Mixed]:
+        low = bound(length, at, parts)
+        return low, build.sub(bound(length, build.add(at, 1), parts), low)
+
+    return narrowed(x, axis, part)
 
 
 @operation("roll")
