@@ -95,7 +95,7 @@ def last(rows: Any, at: list[int], depth: int) -> Any:
 def test_a_vector_of_indices_below_a_dense_dim_and_windows() -> None:
     x = rg.partition(rg.from_lengths(np.arange(12.0), [6, 6]), [[2, 4], [3, 3]], axis=1, lengths=True)
     assert x[:, :, [1, 0]].tolist() == [[[1, 0], [3, 2]], [[7, 6], [10, 9]]]
-    y = lists(1, 3, (2,), 2)
+    y = lists(1, 3, (2,), least=2)
     assert y[:, 1:][:, [0, 0]].tolist() == [[r[1], r[1]] for r in y.tolist()]
 
 
@@ -113,7 +113,7 @@ def test_dense_dims_of_nested_axes(piece: slice) -> None:
 
 
 def test_a_row_of_indices_for_every_component() -> None:
-    x, y = lists(1, 0, (2,), 2), lists(2, 0, (), 2)
+    x, y = lists(1, 0, (2,), least=2), lists(2, 0, (), least=2)
     index = np.array([[0, -1, 1], [1, 1, 1], [0, 0, -2], [-1, 0, 1]])
     for z in (x, y):
         expected = [[r[i] for i in own] for r, own in zip(z.tolist(), index.tolist(), strict=True)]
