@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cpu_features import MASKS, OLDEST, mask
+from support.matrix_generic import arith
+from support.matrix_linalg import named_reduce, softmax
 from support.matrix_program import MODES, Builder, Sample, samples, tensor_of, typed_shape
 from support.structures import AXES, DTYPES, LAYOUTS, Case, offsets_of, seeded
 from support.targets import TARGETS, compile_for
@@ -29,21 +31,11 @@ Program = Callable[[Builder], None]
 
 
 def _elementwise(b: Builder) -> None:
-    y = b.like()
     if b.element in FLOATS:
         names = ("addf", "subf", "mulf", "maximumf", "minimumf")
     else:
         names = ("andi", "ori", "xori") if b.element == "i1" else ("addi", "subi", "muli", "maxsi", "minui")
-    for name in names:
-        b.give(b.value(f"arith.{name} {b.x.name}, {y.name} : {b.x.type}", b.shape))
-
-
-def _reduced(b: Builder, gone: tuple[int, ...], combiner: str) -> None:
-    kept = [d for d in range(b.rank) if d not in gone]
-    shape = b.shape.reduce(frozenset(gone))
-    out = b.filled(shape, kept, 1)
-    text = f"linalg.reduce {{ arith.{combiner} }} ins({b.x.name} : {b.x.type}) outs({out.name} : {out.type}) "
-    b.give(b.value(f"{text}dimensions = [{', '.join(map(str, gone))}]", shape))
+    arith(b, names, b.like())
 
 
 def _reductions(b: Builder) -> None:
@@ -54,19 +46,13 @@ def _reductions(b: Builder) -> None:
         combiners = ("ori", "andi") if b.element == "i1" else ("addi", "muli", "maxsi", "minsi")
     for gone in ((b.rank - 1,), tuple(range(b.rank))):
         for combiner in combiners:
-            _reduced(b, gone, combiner)
+            b.give(named_reduce(b, gone, f"arith.{combiner}", 1))
 
 
 def _functions(b: Builder) -> None:
     for name in ("exp", "tanh", "sqrt", "erf"):
         absolute = b.value(f"math.absf {b.x.name} : {b.x.type}", b.shape)
         b.give(b.value(f"math.{name} {absolute.name} : {b.x.type}", b.shape))
-
-
-def _softmax(b: Builder) -> None:
-    out = b.same()
-    text = f"linalg.softmax dimension({b.rank - 1}) ins({b.x.name} : {b.x.type}) outs({out.name} : {out.type})"
-    b.give(b.value(f"{text} -> {out.type}", b.shape))
 
 
 def _moved(b: Builder) -> None:
@@ -83,7 +69,7 @@ PROGRAMS: dict[str, tuple[Program, tuple[str, ...]]] = {
     "elementwise": (_elementwise, tuple(DTYPES)),
     "reductions": (_reductions, tuple(DTYPES)),
     "functions": (_functions, FLOATS),
-    "softmax": (_softmax, FLOATS),
+    "softmax": (lambda b: softmax(b.rank - 1)(b), FLOATS),
     "moved": (_moved, tuple(DTYPES)),
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from support.matrix_linalg import dims, init, named_reduce, reduced
 from support.matrix_program import Builder, Value
-from support.matrix_structure import Build, Entry, pair_shape
+from support.matrix_structure import Build, Entry, filled_pairs
 from support.structures import type_text
 
 from ragged_dialect.errors import LayoutError
@@ -177,12 +177,9 @@ def _gathers(b: Builder) -> None:
 def _pairs(b: Builder) -> None:
     """s[…, i, j] = sum over the rest of x[…, i, rest] * y[…, j, rest]: scores of attention."""
     y = b.like(False)
-    shape, sources, level = pair_shape(b)
+    out, level = filled_pairs(b, y, 0)
     axis, _ = b.shape.layout.locate(level)
     own = b.shape.layout.dims(axis)
-    empty = b.op("ragged.empty", [b.x, y], f"from = [{', '.join(sources)}]", shape)
-    zero = b.number(0)
-    out = b.value(f"linalg.fill ins({zero.name} : f32) outs({empty.name} : {empty.type}) -> {empty.type}", shape)
     fresh = b.rank
     mine = [f"d{d}" for d in range(b.rank)]
     other = [f"d{fresh}" if d == level else f"d{d}" for d in range(b.rank)]
@@ -207,19 +204,20 @@ def elementwise_cells(shape: RaggedShape) -> Iterator[Entry]:
     yield "arith", "casts", _arith_casts
     yield "arith", "compare and select", _arith_select
     yield "arith", "select of a scalar condition", _scalar_select
-    yield "arith", "other lengths", lambda b: _arith(b, ["addf"], b.like(True))
+    yield "arith", "other lengths", lambda b: arith(b, ["addf"], b.like(True))
     yield "arith", "a chain", _chain
     yield "math", "floats", _math_floats
     yield "math", "powf, fma", _math_more
 
 
-def _arith(b: Builder, names: Sequence[str], y: Value) -> None:
+def arith(b: Builder, names: Sequence[str], y: Value) -> None:
+    """Ops of x and y."""
     for name in names:
         b.give(b.value(f"arith.{name} {b.x.name}, {y.name} : {b.x.type}", b.shape))
 
 
 def _arith_floats(b: Builder) -> None:
-    _arith(b, "addf subf mulf divf maximumf minimumf maxnumf minnumf".split(), b.like())
+    arith(b, "addf subf mulf divf maximumf minimumf maxnumf minnumf".split(), b.like())
     b.give(b.value(f"arith.negf {b.x.name} : {b.x.type}", b.shape))
 
 

@@ -72,7 +72,7 @@ def linalg_cells(shape: RaggedShape) -> Iterator[Entry]:
         axes = reversed(range(shape.layout.storage_rank))
         yield "linalg.transpose", "axes reversed", _transpose([d for k in axes for d in shape.layout.dims(k)])
     for dim in range(rank):
-        yield "linalg.softmax", f"dim {dim}", _softmax(dim)
+        yield "linalg.softmax", f"dim {dim}", softmax(dim)
     yield "linalg elementwise ops", "unary", _unary_ops
     yield "linalg elementwise ops", "binary", _binary_ops
     yield "linalg elementwise ops", "select, elementwise", _select_ops
@@ -143,7 +143,9 @@ def _transpose(order: Sequence[int]) -> Build:
     return build
 
 
-def _softmax(dim: int) -> Build:
+def softmax(dim: int) -> Build:
+    """`linalg.softmax` of x along a dim."""
+
     def build(b: Builder) -> None:
         out = b.same()
         b.exact = False

@@ -173,7 +173,7 @@ def making_cells(shape: RaggedShape) -> Iterator[Entry]:
     """Making and conversion ops, facts and checks."""
     yield "ragged.empty", "like x", _empty_default
     yield "ragged.empty", "levels from x", lambda b: b.give(b.same(7))
-    yield "ragged.empty", "levels of two", _empty_of_two
+    yield "ragged.empty", "levels of two", lambda b: b.give(filled_pairs(b, b.like(False), 3)[0])
     for variant in ("longest", "maxima", "truncated"):
         yield "ragged.to_padded", variant, _to_padded(variant)
     yield "ragged.from_padded", "", _from_padded
@@ -218,13 +218,13 @@ def pair_shape(b: Builder) -> tuple[RaggedShape, list[str], int]:
     return shape, [*(f"[0, {d}]" for d in dims), f"[1, {level}]"], level
 
 
-def _empty_of_two(b: Builder) -> None:
-    y = b.like(False)
-    shape, sources, _ = pair_shape(b)
+def filled_pairs(b: Builder, y: Value, number: int) -> tuple[Value, int]:
+    """A tensor like scores of attention of x and y, filled with a number, and the level of both that it has."""
+    shape, sources, level = pair_shape(b)
     made = b.op("ragged.empty", [b.x, y], f"from = [{', '.join(sources)}]", shape)
-    zero = b.number(3)
-    text = f"linalg.fill ins({zero.name} : f32) outs({made.name} : {made.type}) -> {made.type}"
-    b.give(b.value(text, shape))
+    given = b.number(number)
+    text = f"linalg.fill ins({given.name} : f32) outs({made.name} : {made.type}) -> {made.type}"
+    return b.value(text, shape), level
 
 
 def _to_padded(variant: str) -> Build:
