@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.processes import python
 
 import ragged_dialect as rg
-from conftest import ROOT
 from ragged_dialect.asm.module import load_module, print_module
 from ragged_dialect.compiler import cpu
 from ragged_dialect.dialect import context
@@ -227,14 +224,9 @@ for structure in ("between", "side by side"):
 
 
 def test_equal_bits_for_any_number_of_threads(tmp_path: Path) -> None:
-    places = os.pathsep.join(str(ROOT / name) for name in (".", "test", "test/lowering"))
-    shared = {**os.environ, "PYTHONPATH": places, "RAGGED_CACHE_DIR": str(tmp_path), "RAGGED_CACHE": "1"}
-    found: set[str] = set()
-    for threads in ("1", "2", "5"):
-        environment = {**shared, "RAGGED_NUM_THREADS": threads}
-        done = subprocess.run([sys.executable, "-c", BITS], env=environment, capture_output=True, text=True, check=True)
-        found.add(done.stdout)
-    (text,) = found
+    cache = {"RAGGED_CACHE_DIR": str(tmp_path), "RAGGED_CACHE": "1"}
+    threads = ("1", "2", "5")
+    (text,) = {python("-c", BITS, folder="test/lowering", RAGGED_NUM_THREADS=n, **cache).stdout for n in threads}
     assert text.count("\n") == 2 * len(FUNCTIONS)
 
 
@@ -291,9 +283,8 @@ print([name for name in sys.modules if name.startswith("ragged_dialect.compiler.
 
 
 def test_another_process_compiles_nothing(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAGGED_CACHE_DIR": str(tmp_path), "RAGGED_CACHE": "1"}
-    command = [sys.executable, "-c", CACHED.format(rows=2 * LEAST)]
-    found = [subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)]
+    cache = {"RAGGED_CACHE_DIR": str(tmp_path), "RAGGED_CACHE": "1"}
+    found = [python("-c", CACHED.format(rows=2 * LEAST), **cache) for _ in range(2)]
     assert found[0].stdout == found[1].stdout == f"{[2.0 * LEAST - 1, 1.0]}\n"
     assert "compiler.cpu" in found[0].stderr
     assert found[1].stderr == "[]\n"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from support.processes import python
 
 import ragged_dialect as rg
-from conftest import ROOT
 from ragged_dialect.lowering.rows.groups import CHUNK
 
 PART = CHUNK // 8
@@ -72,13 +69,5 @@ print(hashlib.sha256(b"".join(found)).hexdigest())
 
 @pytest.mark.slow
 def test_equal_bits_for_any_number_of_threads() -> None:
-    places = os.pathsep.join(str(ROOT / name) for name in (".", "test", "test/lowering"))
-    found: set[str] = set()
-    for threads in ("1", "2", "5"):
-        environment = {**os.environ, "PYTHONPATH": places, "RAGGED_NUM_THREADS": threads}
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
-        )
-        found.add(done.stdout)
-    (text,) = found
+    (text,) = {python("-c", PROGRAM, folder="test/lowering", RAGGED_NUM_THREADS=n).stdout for n in ("1", "2", "5")}
     assert len(text) == 65

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import re
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.cache_attacks import CHANGES, FOREIGN
+from support.processes import python
 from support.twice import BAD, GOOD, MESSAGE, TWICE, X
 
 import ragged_dialect as rg
-from conftest import ROOT
 from ragged_dialect import CompileError, RuntimeCheckError, compile
 from ragged_dialect.arrays.core.spec import spec
 from ragged_dialect.arrays.tracing import building
@@ -283,11 +280,7 @@ print(rg.jit(lambda a: np.exp(a.astype("f8")) * 2)(x).values.sum())
 
 
 def test_another_process_compiles_nothing(place: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAGGED_NUM_THREADS": "2"}
-    found: list[subprocess.CompletedProcess[str]] = []
-    for cached in (False, True):
-        command = [sys.executable, "-c", SECOND.format(cached=cached)]
-        found.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True))
+    found = [python("-c", SECOND.format(cached=cached), RAGGED_NUM_THREADS="2") for cached in (False, True)]
     assert found[0].stdout == found[1].stdout
     assert found[0].stdout.startswith("[[1.0, 1.0], [0.0, 0.0], ")
     texts = ("llvm_text", "memory_pool", "memory_runtime", "program_runtime", "thread_pool")
@@ -322,11 +315,7 @@ print("ragged_dialect._mlir" in sys.modules, file=sys.stderr)
 
 def test_operations_of_the_cache_load_no_bindings(place: Path) -> None:
     """Nothing that makes programs: the bindings take as long to load as NumPy."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", EAGER]
-    first, second = (
-        subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)
-    )
+    first, second = (python("-c", EAGER) for _ in range(2))
     assert first.stdout == second.stdout
     assert (first.stderr, second.stderr) == ("True\n", "False\n")
 
@@ -352,17 +341,12 @@ except KeyError as error:
 
 
 def test_operations_are_known_by_name_before_they_are_loaded(place: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", UNKNOWN]
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert found.stdout == "expected the name of an operation, got 'no_such'\n'no_such'\n"
+    assert python("-c", UNKNOWN).stdout == "expected the name of an operation, got 'no_such'\n'no_such'\n"
 
 
 def test_traced_code_that_is_first_in_a_process_has_all_there_is(place: Path) -> None:
     code = "print(rg.jit(lambda x: x.values[x.total - 1] + x.max_length)(rg.ragged([[1, 2], [5]])))"
-    command = [sys.executable, "-c", f"import ragged_dialect as rg; {code}"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == "7\n"
+    assert python("-c", f"import ragged_dialect as rg; {code}").stdout == "7\n"
 
 
 def test_equal_specs_are_one_object_where_programs_come_from_the_cache(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from support.processes import python
 from support.structures import text_of
 from support.twice import ZEROS
 
@@ -15,17 +15,12 @@ from conftest import ROOT
 from ragged_dialect import AllocationError, DeviceError, DeviceMemoryError, RaggedError, compile
 from ragged_dialect.runtime.frames import descriptor_array
 
-HERE = ROOT / "test"
 TOO_LARGE = r"f: expected a buffer of less than 2\*\*63 bytes, got a larger one"
 
 
 def run_worker(*arguments: str, threads: int = 1) -> str:
     """What `support/memory_worker.py` prints in a process of its own."""
-    settings = {"RAGGED_NUM_THREADS": str(threads), "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}"}
-    command = [sys.executable, "-m", "support.memory_worker", *arguments]
-    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    return python("-m", "support.memory_worker", *arguments, RAGGED_NUM_THREADS=str(threads)).stdout
 
 
 @pytest.mark.sampled(2)
@@ -98,7 +93,7 @@ for module in (abc, buffer, frames):  # what something outside of Python holds l
 
 
 def test_memory_that_is_freed_when_the_interpreter_exits() -> None:
-    done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=True, cwd=HERE.parent)
+    done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stderr == ""
 
 

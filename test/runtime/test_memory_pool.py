@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import random
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.processes import python
 
 import ragged_dialect as rg
-from conftest import ROOT
 from ragged_dialect.compiler.loading import runtime
 from ragged_dialect.host_memory import copied, room
 from ragged_dialect.runtime import memory
 
-HERE = ROOT / "test"
 MIB = 1 << 20
 
 
 def run(code: str, **settings: str) -> str:
     """What a program prints in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}", **settings}
-    command = [sys.executable, "-c", START + code]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    return python("-c", START + code, **settings).stdout
 
 
 START = """

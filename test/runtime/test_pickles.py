@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.processes import python
 
 import ragged_dialect as rg
 from conftest import ROOT
@@ -65,12 +66,7 @@ def test_functions_are_read_elsewhere(tmp_path: Path, monkeypatch: pytest.Monkey
     expected = [function(*given) for function, given in calls]
     functions, arguments = zip(*calls, strict=True)
     (tmp_path / "data").write_bytes(pickle.dumps((functions, arguments, expected)))
-    paths = os.pathsep.join([str(ROOT), str(tmp_path)])
-    done = subprocess.run(
-        [sys.executable, "-c", READ, str(tmp_path / "data")],
-        env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    python("-c", READ, str(tmp_path / "data"), folder=str(tmp_path))
     assert pickle.loads(pickle.dumps(made.pooled)) is made.pooled
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
-
-from conftest import ROOT
+from support.processes import python
 
 START = """
 import os, threading, time, warnings
@@ -61,8 +58,6 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAGGED_CACHE", "1")
         patch.setenv("RAGGED_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("PYTHONPATH", str(ROOT))
-        patch.setenv("RAGGED_NUM_THREADS", "3")
         yield run(DIGEST)
 
 
@@ -74,10 +69,7 @@ print(hashlib.sha256(expected).hexdigest())
 
 def run(code: str) -> str:
     """What a program prints in a process of its own, on three threads."""
-    command = [sys.executable, "-c", START + code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    return python("-c", START + code, RAGGED_NUM_THREADS="3").stdout
 
 
 LIFE = """

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from support.processes import python
 
 import ragged_dialect as rg
-from conftest import ROOT
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5.5]
 COUNT = 3000
@@ -54,10 +50,8 @@ def test_as_numpy_has_them(dtype: str) -> None:
 @pytest.mark.parametrize("features", ["-avx512f", "-avx2", "-fma"])
 def test_with_fewer_features(features: str) -> None:
     """Without fused multiply-adds it is the library's."""
-    environment = {**os.environ, "RAGGED_CPU_FEATURES": features, "RAGGED_CACHE": "0"}
-    environment["PYTHONPATH"] = os.pathsep.join(str(ROOT / name) for name in (".", "test", "test/arrays/ops"))
     text = "from test_remainders import check; check('float32'); check('float64')"
-    subprocess.run([sys.executable, "-c", text], env=environment, check=True)
+    python("-c", text, folder="test/arrays/ops", RAGGED_CPU_FEATURES=features, RAGGED_CACHE="0")
 
 
 def test_reductions_and_masks() -> None:
