@@ -70,7 +70,7 @@ class RaggedDecomposeScatters(RaggedPass):
             return None
         if is_ragged(add.terms.type):
             return _of_lists(add)
-        return _Scatter(add.terms, add.positions, add.count, "sum", add.res.type).decomposed()
+        return _scattered(add.terms, add.positions, add.count, "sum", add.res.type)
 
 
 def _is_computed(terms: ir.Value) -> bool:
@@ -96,7 +96,7 @@ def _nest(x: ir.Value) -> FusedNest | None:
     return nest if nest is not None and nest.is_parallel and len(nest.results) == 1 else None
 
 
-def _across(op: ReduceAcrossOp) -> _Scatter | None:
+def _across(op: ReduceAcrossOp) -> ir.Value | None:
     """Elements at the position that they have in their component."""
     dim = op.dim.value
     layout = shape_of(op.x.type).layout
@@ -106,7 +106,7 @@ def _across(op: ReduceAcrossOp) -> _Scatter | None:
     like = empty_without(x, frozenset(range(dim + 1, layout.rank)), build.i64())
     whole = ir.AffineMap.get_identity(dim + 1)
     positions = mapped([], Access(like, whole), ["parallel"] * (dim + 1), lambda _: build.to_i64(loop_index(dim)))
-    return _Scatter(storage_of(x), storage_of(positions), op.max, op.kind.value, op.res.type)
+    return _scattered(storage_of(x), storage_of(positions), op.max, op.kind.value, op.res.type)
 
 
 def _of_lists(op: ScatterAddOp) -> ir.Value:
@@ -118,44 +118,36 @@ def _of_lists(op: ScatterAddOp) -> ir.Value:
     components, type_ = build.value(shapes.dim(op.terms, 0)), op.res.type
     row = shape_of(type_).shape[2:]
     flat = dense_type((None, *row), type_.element_type)
-    made = _Scatter(builders.values(op.terms), places, build.mul(components, count), "sum", flat).decomposed()
+    made = _scattered(builders.values(op.terms), places, build.mul(components, count), "sum", flat)
     groups = [[0, 1], *([axis] for axis in range(2, type_.rank))]
     sizes = build.split([components, count, *shapes.dims(made)[1:]])
     whole = tensor.expand_shape(dense_type((None, None, *row), type_.element_type), made, groups, *sizes)
     return shapes.cast(whole, type_)
 
 
-@dataclass(frozen=True)
-class _Scatter:
-    """Rows combined at positions of a dense tensor of `count` rows."""
+def _scattered(
+    terms: ir.Value, positions: ir.Value, count: ir.Value, kind: str, type_: ir.RankedTensorType
+) -> ir.Value:
+    """Rows combined at positions of a dense tensor of `count` rows: a reduction for each position."""
+    element = terms.type.element_type
+    features = range(2, len(terms.type.shape) + 1)
+    rank = len(features) + 2
+    sizes = [shapes.dim(terms, loop - 1) for loop in features]
+    places = builders.group_by(positions, count)
+    loops = [ir.AffineDimExpr.get(k) for k in range(rank)]
+    whole, parallel = ir.AffineMap.get_identity(rank), ["parallel"] * rank
 
-    terms: ir.Value
-    positions: ir.Value
-    count: ir.Value
-    kind: str
-    type: ir.RankedTensorType
+    def term(given: list[ir.Value]) -> ir.Value:
+        at = [build.to_index(given[0]), *(loop_index(loop) for loop in features)]
+        return converted(tensor.extract(terms, at), wide(element))
 
-    def decomposed(self) -> ir.Value:
-        """A reduction for each position."""
-        element = self.terms.type.element_type
-        features = range(2, len(self.terms.type.shape) + 1)
-        rank = len(features) + 2
-        sizes = [shapes.dim(self.terms, loop - 1) for loop in features]
-        places = builders.group_by(self.positions, self.count)
-        loops = [ir.AffineDimExpr.get(k) for k in range(rank)]
-        whole, parallel = ir.AffineMap.get_identity(rank), ["parallel"] * rank
-
-        def term(given: list[ir.Value]) -> ir.Value:
-            at = [build.to_index(given[0]), *(loop_index(loop) for loop in features)]
-            return converted(tensor.extract(self.terms, at), wide(element))
-
-        of_places = Access(places, ir.AffineMap.get(rank, 0, loops[:2]))
-        out = Access(empty_without(places, frozenset(), wide(element), sizes), whole)
-        taken = mapped([of_places], out, parallel, term)
-        static = shape_of(self.type).shape[0]
-        count = build.to_index(self.count) if static is None else static
-        start = shapes.fill(neutral(self.kind, wide(element)), shapes.empty([count, *sizes], wide(element)))
-        kept = ir.AffineMap.get(rank, 0, [loops[0], *loops[2:]])
-        kinds = ["parallel", "reduction", *parallel[2:]]
-        made = generic([taken], [start], [whole, kept], kinds, lambda e: [combine(self.kind, e[1], e[0])]).result
-        return shapes.cast(converted(made, element), self.type)
+    of_places = Access(places, ir.AffineMap.get(rank, 0, loops[:2]))
+    out = Access(empty_without(places, frozenset(), wide(element), sizes), whole)
+    taken = mapped([of_places], out, parallel, term)
+    static = shape_of(type_).shape[0]
+    rows = build.to_index(count) if static is None else static
+    start = shapes.fill(neutral(kind, wide(element)), shapes.empty([rows, *sizes], wide(element)))
+    kept = ir.AffineMap.get(rank, 0, [loops[0], *loops[2:]])
+    kinds = ["parallel", "reduction", *parallel[2:]]
+    made = generic([taken], [start], [whole, kept], kinds, lambda e: [combine(kind, e[1], e[0])]).result
+    return shapes.cast(converted(made, element), type_)
