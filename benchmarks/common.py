@@ -32,6 +32,13 @@ class Times(NamedTuple):
     median: float
 
 
+def duration(call: Callable[..., object], *arguments: Any, **named: Any) -> float:
+    """The time of one call."""
+    start = time.perf_counter()
+    call(*arguments, **named)
+    return time.perf_counter() - start
+
+
 def interleave(candidates: Mapping[str, Callable[[], object]], repetitions: int) -> dict[str, Times]:
     """Time candidates in turn, so that what else the machine does meets all of them alike; the order changes from
     round to round. One round before is not counted, and before every call that is there are some that are not:
@@ -45,9 +52,7 @@ def interleave(candidates: Mapping[str, Callable[[], object]], repetitions: int)
             candidates[name]()
             while time.perf_counter() < end:
                 candidates[name]()
-            start = time.perf_counter()
-            candidates[name]()
-            elapsed = time.perf_counter() - start
+            elapsed = duration(candidates[name])
             if round_:
                 found[name].append(elapsed)
     return {name: Times(min(times), float(np.median(times))) for name, times in found.items()}

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from common import load
+from common import duration, load
 from gpu_artifacts import sources
 
 from ragged_dialect.asm.module import load_module
@@ -95,13 +95,9 @@ def best(text: str, arch: str, repetitions: int) -> Warm:
 
 def cold(path: Path, repetitions: int) -> float:
     """Seconds of a process that compiles a program and runs it in the emulator."""
-    factor = ["2"] if path.stem == "scale" else []
-    times: list[float] = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", _CHILD, str(path), *factor], check=True, stdout=subprocess.DEVNULL)
-        times.append(time.perf_counter() - start)
-    return min(times)
+    command = [sys.executable, "-c", _CHILD, str(path), *(["2"] if path.stem == "scale" else [])]
+    settings = {"check": True, "stdout": subprocess.DEVNULL}
+    return min(duration(subprocess.run, command, **settings) for _ in range(repetitions))
 
 
 def main(argv: list[str] | None = None) -> int:

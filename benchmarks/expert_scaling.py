@@ -21,7 +21,7 @@ from typing import Any
 os.environ.setdefault("RAGGED_NUM_THREADS", "1")  # a rank is one thread here
 
 import numpy as np
-from common import Array
+from common import Array, duration
 
 import ragged_dialect as rg
 from ragged_dialect.ranks import Group
@@ -139,9 +139,7 @@ def seconds(ranks: int, chunks: int, repetitions: int, tokens: int = TOKENS) -> 
         times: list[float] = []
         for _ in range(repetitions + 1):
             group.rows(np.zeros(ranks), [1] * ranks)  # all begin together
-            start = time.perf_counter()
-            layer(x, scores, *(w[own] for w in weights), owned=owned, chunks=chunks)
-            times.append(time.perf_counter() - start)
+            times.append(duration(layer, x, scores, *(w[own] for w in weights), owned=owned, chunks=chunks))
         return times[1:]
 
     return statistics.median(map(max, zip(*run(ranks, work), strict=True)))
@@ -154,12 +152,7 @@ def network(repetitions: int) -> Network:
         best: list[float] = []
         for size in (1, 1 << 22):
             rows = np.zeros((2, size), np.uint8)
-            times: list[float] = []
-            for _ in range(repetitions):
-                start = time.perf_counter()
-                group.rows(rows, [1, 1])
-                times.append(time.perf_counter() - start)
-            best.append(statistics.median(times))
+            best.append(statistics.median(duration(group.rows, rows, [1, 1]) for _ in range(repetitions)))
         return best
 
     small, large = run(2, work)[0]
@@ -168,13 +161,9 @@ def network(repetitions: int) -> Network:
 
 def copies(repetitions: int) -> float:
     """Seconds that what a rank sends takes to be copied, when it is in no cache that is near: many arrays in turn."""
-    arrays, times = np.ones((2, 16, int(HERE.sent(TOKENS))), np.uint8), list[float]()
-    for _ in range(repetitions):
-        for rows, room in zip(*arrays, strict=True):
-            start = time.perf_counter()
-            np.copyto(room, rows)
-            times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    arrays = np.ones((2, 16, int(HERE.sent(TOKENS))), np.uint8)
+    pairs = [pair for _ in range(repetitions) for pair in zip(*arrays, strict=True)]
+    return statistics.median(duration(np.copyto, room, rows) for rows, room in pairs)
 
 
 def turn(repetitions: int) -> float:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import Array, lognormal_lengths
+from common import Array, duration, lognormal_lengths
 
 import ragged_dialect as rg
 
@@ -90,9 +90,7 @@ def _times(calls: Sequence[Callable[[], Any]]) -> list[float]:
     repeats: list[int] = []
     for call in calls:
         call()
-        start = time.perf_counter()
-        call()
-        repeats.append(max(1, int(SECONDS / (time.perf_counter() - start))))
+        repeats.append(max(1, int(SECONDS / duration(call))))
     least = [float("inf")] * len(calls)
     for _ in range(ROUNDS):
         for number, (call, count) in enumerate(zip(calls, repeats, strict=True)):

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from common import duration
 
 from ragged_dialect._mlir import execution_engine, ir, passmanager
 from ragged_dialect.dialect import context
@@ -95,12 +95,7 @@ def _compile(text: str, expand: bool) -> Any:
 
 
 def _best(function: Callable[[], object]) -> float:
-    def once() -> float:
-        start = time.perf_counter()
-        function()
-        return time.perf_counter() - start
-
-    return min(once() for _ in range(15))
+    return min(duration(function) for _ in range(15))
 
 
 def _run(engine: Any, symbol: str, *arrays: np.ndarray[Any, Any]) -> float:

@@ -12,7 +12,6 @@ import argparse
 import csv
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from cases import BASE, CROSS, LISTS, Case, Point, axes, files
-from common import Array, Times, interleave, load, measured
+from common import Array, Times, duration, interleave, load, measured
 
 POINTS: dict[str, Callable[[], Iterable[Point]]] = {"base": lambda: [BASE, LISTS], "axes": axes, "cross": lambda: CROSS}
 SLOW = 2.0
@@ -83,9 +82,7 @@ def _candidates(operation: str, case: Case, ours: Callable[[], Any], peers: Any)
 def _once(candidate: tuple[str, Callable[[], Any]]) -> tuple[str, float]:
     """The seconds that one call takes."""
     name, call = candidate
-    start = time.perf_counter()
-    call()
-    return name, time.perf_counter() - start
+    return name, duration(call)
 
 
 def rows_of(point: Point, threads: int, only: list[str], repetitions: int, alone: bool = False) -> Iterator[Row]:

@@ -14,12 +14,11 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from common import microseconds
+from common import duration, microseconds
 
 import ragged_dialect as rg
 
@@ -65,9 +64,7 @@ def first_cached_softmax() -> float:
         took: dict[str, list[float]] = {_NUMPY: [], _CACHED: []}
         for _ in range(11):
             for code, times in took.items():
-                start = time.perf_counter()
-                subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-                times.append(time.perf_counter() - start)
+                times.append(duration(subprocess.run, [sys.executable, "-c", code], env=environment, check=True))
     return 1e3 * (min(took[_CACHED]) - min(took[_NUMPY]))
 
 
