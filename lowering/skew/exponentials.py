@@ -16,8 +16,7 @@ from ragged_dialect.lowering.buffers.subviews import is_allocation, is_buffer, p
 from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.lowering.nests.partial_reductions import allocated, over_parts, part
 from ragged_dialect.lowering.skew.again import arguments_of, can_follow, is_of_same, written_by
-from ragged_dialect.lowering.skew.parts import Parts, cut_rows, yielded
-from ragged_dialect.lowering.skew.rows import dims_of, is_cut
+from ragged_dialect.lowering.skew.parts import Parts, cut_rows, dims_of, is_cut, yielded
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,18 @@ from ragged_dialect.ir import build, flow, memory, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import captures, makers
-from ragged_dialect.lowering.buffers.subviews import extent, inner_size, plain_dim, range_view
+from ragged_dialect.lowering.buffers.subviews import (
+    extent,
+    extent_key,
+    inner_size,
+    is_buffer,
+    plain_dim,
+    range_view,
+    size_key,
+)
 from ragged_dialect.lowering.nests.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.lowering.nests.partial_reductions import allocated, combine, part, starts
-from ragged_dialect.lowering.skew.rows import is_along
 
 _AT_ONCE = 128
 """Parts of a scan that are reduced before they are scanned: 2,097,152 elements, which the last cache of most processors
@@ -164,10 +171,29 @@ class Parts:
                 then(tile, low, size)
 
 
+def is_cut(op: ir.Operation, length: ir.Value) -> bool:
+    """Whether a flat op is cut into chunks of rows where it stands on the host."""
+    return (op.name != "linalg.generic" or iterator_kinds(op)[0] == "parallel") and is_along(op, 0, length)
+
+
+def is_along(op: ir.Operation, loop: int, length: ir.Value) -> bool:
+    """Whether a loop of an op has as many iterations as a component has rows."""
+    return any(dim is not None and dim >= 0 and dim in dims_of(x, length) for x, dim in _places(op, loop))
+
+
+def dims_of(x: ir.Value, length: Mixed) -> list[int]:
+    """The dims of a buffer that rows are along."""
+    return [k for k in range(x.type.rank) if extent_key(x, k) == size_key(length)] if is_buffer(x) else []
+
+
 def cut_rows(op: ir.Operation, loop: int, low: Mixed, size: Mixed) -> list[ir.Value]:
     """The operands of a generic, of which only some rows along a loop are left."""
-    places = [(x, plain_dim(map_, loop)) for x, map_ in zip(op.operands, indexing_maps(op), strict=True)]
-    return [x if dim is None or dim < 0 else range_view(x, dim, low, size) for x, dim in places]
+    return [x if dim is None or dim < 0 else range_view(x, dim, low, size) for x, dim in _places(op, loop)]
+
+
+def _places(op: ir.Operation, loop: int) -> list[tuple[ir.Value, int | None]]:
+    """The operands of an op, and the dims that a loop is along."""
+    return [(x, plain_dim(map_, loop)) for x, map_ in zip(op.operands, indexing_maps(op), strict=True)]
 
 
 def yielded(op: ir.Operation, number: int) -> ir.Value:

@@ -20,8 +20,7 @@ from ragged_dialect.lowering.rows.op import FLAT
 from ragged_dialect.lowering.runtime.runtime_calls import call, declare
 from ragged_dialect.lowering.search import ended
 from ragged_dialect.lowering.skew.exponentials import Exponentials
-from ragged_dialect.lowering.skew.parts import Parts
-from ragged_dialect.lowering.skew.rows import dims_of, is_cut
+from ragged_dialect.lowering.skew.parts import Parts, dims_of, is_cut
 from ragged_dialect.lowering.skew.runtime import REFUSE, SHARES
 from ragged_dialect.lowering.skew.squares import Squares
 from ragged_dialect.passes.base import PassFailure, RaggedPass
