@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.match import body_ops
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers.subviews import is_address, offsets_of, size_key
@@ -39,7 +40,7 @@ class ComponentTiles:
         groups = list(row_groups(block, chunk))
         if len(groups) != 1 or not groups[0].is_product:
             return None
-        others = [op.operation for op in list(block.operations)[:-1] if op.operation not in groups[0].ops]
+        others = [op for op in body_ops(block) if op not in groups[0].ops]
         if not all(is_address(op) or op.name == "memref.load" for op in others):
             return None
         lengths = [op.results[0] for op in others if op.name == "arith.subi"]
@@ -85,9 +86,9 @@ class ComponentTiles:
             size = build.minimum(left, rows)
         block = self.forall.regions[0].blocks[0]
         block.arguments[0].replace_all_uses_with(component)
-        for op in list(block.operations)[:-1]:
-            if op.operation not in self.group.ops:
-                op.operation.move_before(end)
+        for op in body_ops(block):
+            if op not in self.group.ops:
+                op.move_before(end)
         narrow(self.group, low, size, rows, end)
 
     def _offset(self, at: build.Mixed) -> ir.Value:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.functions import functions_of
-from ragged_dialect.ir.match import blocks_of
+from ragged_dialect.ir.match import blocks_of, body_ops
 from ragged_dialect.ir.walk import append
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
@@ -86,7 +86,7 @@ def _convert_forall(op: ir.Operation, parallel: bool) -> ir.Block:
         indices = build.digits(loop.induction_variable, counts)
         for old, new in zip(source.arguments, indices, strict=True):
             old.replace_all_uses_with(build.value(new))
-        append(loop.body, list(source.operations)[:-1])
+        append(loop.body, body_ops(source))
         scf.yield_([])
     op.erase()
     return loop.body

@@ -9,7 +9,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.functions import functions_of
-from ragged_dialect.ir.match import terminator
+from ragged_dialect.ir.match import body_ops, terminator
 from ragged_dialect.ir.walk import find_ops, outermost
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers.subviews import inner_size, is_address, offsets_of
@@ -133,7 +133,7 @@ class _Components:
         block = forall.regions[0].blocks[0]
         if len(block.arguments) != 1 or Mapping.of(forall) != Mapping() or ComponentTiles.of(forall) is not None:
             return None
-        body = [op.operation for op in list(block.operations)[:-1]]
+        body = body_ops(block)
         if not all(op.name in (*FLAT, "memref.load", "memref.store") or is_address(op) for op in body):
             return None
         for op in body:
@@ -174,13 +174,12 @@ class _Components:
     ) -> None:
         """Move the body to a forall that starts at a component, and put what it does for one before an op."""
         source, target = self.forall.regions[0].blocks[0], between.regions[0].blocks[0]
-        body = [op.operation for op in list(source.operations)[:-1]]
         known: dict[ir.Value, ir.Value] = {source.arguments[0]: component}
         with ir.InsertionPoint(end):
-            for op in body:
+            for op in body_ops(source):
                 clone(op, known)
         length = known[self.length]
-        left = [op.operation for op in list(end.block.operations)[:-1]]
+        left = body_ops(end.block)
         for op in reversed(left):
             both = (Squares.of(op, length) or Exponentials.of(op, length)) if op in left else None
             if both is not None and all(used in left for used in both.ops):
@@ -192,7 +191,7 @@ class _Components:
         with ir.InsertionPoint.at_block_begin(target), self.forall.location:
             source.arguments[0].replace_all_uses_with(build.value(build.add(start, target.arguments[0])))
         stop = terminator(target)
-        for op in body:
+        for op in body_ops(source):
             op.move_before(stop)
         self.forall.erase()
 

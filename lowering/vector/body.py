@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of
-from ragged_dialect.ir.match import byte_size, constant_int, definer, is_made_in, is_number, made_by
+from ragged_dialect.ir.match import body_ops, byte_size, constant_int, definer, is_made_in, is_number, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import GUARD
 from ragged_dialect.lowering.buffers.subviews import is_own, layout_strides, offsets_of, root
@@ -124,7 +124,7 @@ class Body:
         own = {op for one in self.accumulators for op in (one.load, one.store)}
         own |= {op for one in self.accumulators if not one.scanned for op in one.combiner.ops}
         own |= set() if self.run is None else {self.run.loop, self.run.view}
-        return [op.operation for op in list(self.block.operations)[:-1] if op.operation not in own]
+        return [op for op in body_ops(self.block) if op not in own]
 
     def is_inside(self, value: ir.Value) -> bool:
         """Whether the loop makes a value."""
@@ -291,7 +291,7 @@ def _classify_walk(body: Body, op: ir.Operation) -> None:
     walk = Walk.of(op, varies) if op.results else None
     if walk is None:
         raise Unfit("a loop in it")
-    for inner in (o.operation for region in op.regions for o in list(region.blocks[0].operations)[:-1]):
+    for inner in (o for region in op.regions for o in body_ops(region.blocks[0])):
         if inner.name != "memref.load":
             require_vector_form(inner)
         elif body.is_inside(inner.operands[0]):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import byte_size, constant_int, definer, is_float, is_made_in
+from ragged_dialect.ir.match import body_ops, byte_size, constant_int, definer, is_float, is_made_in
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers.subviews import is_address
 from ragged_dialect.lowering.loops.annotations import keep_rolled
@@ -80,7 +80,7 @@ class RowFold:
     @staticmethod
     def of(loop: ir.Operation) -> RowFold | None:
         """What a loop folds; None where it does what no vectors of rows can."""
-        ops = [op.operation for op in list(loop.regions[0].blocks[0].operations)[:-1]]
+        ops = body_ops(loop.regions[0].blocks[0])
         inner = [op for op in ops if op.name == "scf.for"]
         beside = tuple(op for op in ops if op.name != "scf.for")
         if len(inner) != 1 or loop.results or inner[0].results or constant_int(loop.operands[2]) != 1:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import byte_size, constant_int, defining_op, made_by
+from ragged_dialect.ir.match import body_ops, byte_size, constant_int, defining_op, made_by
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers.subviews import VIEWS
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of
@@ -36,7 +36,7 @@ class ShortComponents:
     @staticmethod
     def of(loop: ir.Operation) -> ShortComponents | None:
         """What a loop does to a component; None where it has loops along anything else, or fewer than two."""
-        ops = [op.operation for op in list(loop.regions[0].blocks[0].operations)[:-1]]
+        ops = body_ops(loop.regions[0].blocks[0])
         inner = [op for op in ops if op.name == "scf.for"]
         if loop.results or len(inner) < 2:
             return None

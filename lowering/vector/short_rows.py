@@ -9,7 +9,7 @@ from typing import Literal
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.fast_math import flags_of, give_flags
-from ragged_dialect.ir.match import byte_size, constant_int, defining_op, entry_of
+from ragged_dialect.ir.match import body_ops, byte_size, constant_int, defining_op, entry_of
 from ragged_dialect.lowering.loops.annotations import keep_rolled
 from ragged_dialect.lowering.vector.body import Unfit, apart, body_of, require_element, require_vector_form, strides_of
 from ragged_dialect.lowering.vector.columns import columns_of, largest_factor, rows_of
@@ -60,7 +60,7 @@ class ShortRows:
     @staticmethod
     def of(loop: ir.Operation) -> ShortRows | None:
         """The rows of a loop; None where it has others, or does anything but that."""
-        ops = [op.operation for op in list(loop.regions[0].blocks[0].operations)[:-1]]
+        ops = body_ops(loop.regions[0].blocks[0])
         if len(ops) != 1 or ops[0].name != "scf.for" or loop.results or constant_int(loop.operands[2]) != 1:
             return None
         if not isinstance(ops[0].operands[0].type, ir.IndexType):
@@ -87,7 +87,7 @@ class ShortRows:
     @property
     def ops(self) -> list[ir.Operation]:
         """What is done for each element."""
-        return [op.operation for op in list(self.inner.regions[0].blocks[0].operations)[:-1]]
+        return body_ops(self.inner.regions[0].blocks[0])
 
     @property
     def row(self) -> ir.Value:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import terminator
+from ragged_dialect.ir.match import body_ops, terminator
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Walk:
         varying = {k for k, x in enumerate(loop.operands) if varies(x)}
         while True:
             found = {argument[k] for argument in (list(before.arguments), list(after.arguments)) for k in varying}
-            for op in (inner.operation for block in (before, after) for inner in list(block.operations)[:-1]):
+            for op in (*body_ops(before), *body_ops(after)):
                 if any(x in found or varies(x) for x in op.operands):
                     found |= set(op.results)
             more = {k for k, x in enumerate(carried) if x in found or varies(x)}

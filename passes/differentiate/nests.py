@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import element_of, is_read, terminator
+from ragged_dialect.ir.match import body_ops, element_of, is_read, terminator
 from ragged_dialect.ir.walk import captures, erase_unused, makers
 from ragged_dialect.iteration import Iteration, analyze, output_count
 from ragged_dialect.lazy import cached_property
@@ -96,7 +96,7 @@ class Nest:
     def steps(self, known: ValueMap) -> list[ir.Operation]:
         """The ops of the body, again at the insertion point, with what stands for its elements; `known` has their
         results afterwards."""
-        return [clone(op.operation, known) for op in list(self.body.operations)[:-1]]
+        return [clone(op, known) for op in body_ops(self.body)]
 
 
 def computed(
@@ -182,7 +182,7 @@ def spread(terms: Access, places: Access, out: Access, dim: int) -> ir.Value:
 
 def erase_dead(block: ir.Block) -> None:
     """Erase the ops of a body whose results nothing reads."""
-    erase_unused(op for op in list(block.operations)[:-1] if len(op.operation.results))
+    erase_unused(op for op in body_ops(block) if len(op.results))
 
 
 def starting_at(start: ir.Value | None) -> Callable[[ir.Value], ir.Value]:

@@ -84,6 +84,11 @@ def terminator(block: ir.Block) -> ir.Operation:
     return block.operations[len(block.operations) - 1].operation
 
 
+def body_ops(block: ir.Block) -> list[ir.Operation]:
+    """The ops of a block but its terminator."""
+    return [op.operation for op in list(block.operations)[:-1]]
+
+
 def entry_of(op: ir.Operation) -> ir.OpView:
     """The first op of the function that an op is in."""
     return next(iter(around(op, "func.func").regions[0].blocks[0].operations))

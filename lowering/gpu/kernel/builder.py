@@ -8,7 +8,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
-from ragged_dialect.ir.match import byte_size
+from ragged_dialect.ir.match import body_ops, byte_size
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers.subviews import is_buffer, subview
@@ -36,7 +36,7 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
             number = hardware_id("gpu.thread_id") if kernel.block > 1 else build.value(0)
             thread, team = (number, build.value(0)) if kernel.teams == 1 else (build.value(0), number)
             block = hardware_id("gpu.block_id")
-            outside = captures(list(body.operations)[:-1], body.arguments)
+            outside = captures(body_ops(body), body.arguments)
             inside = {x: kernel.value(x, forall) for x in outside}
             if WIDE in forall.attributes or (guards.status is not None and guards.status in outside):
                 kernel.op.attributes[WIDE] = ir.UnitAttr.get()
@@ -116,9 +116,9 @@ def _move(body: ir.Block, kernel: Kernel, indices: list[ir.Value], inside: dict[
     for old, new in zip(body.arguments, indices, strict=True):
         old.replace_all_uses_with(new)
     end = kernel.end
-    for op in list(body.operations)[:-1]:
+    for op in body_ops(body):
         remap(op, inside)
-        op.operation.move_before(end)
+        op.move_before(end)
 
 
 def _resident(forall: ir.Operation) -> int:

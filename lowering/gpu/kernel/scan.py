@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import defining_op, terminator
+from ragged_dialect.ir.match import body_ops, defining_op, terminator
 from ragged_dialect.lowering.gpu.kernel.barriers import Access
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.shuffle import shuffle_up
@@ -54,8 +54,7 @@ class RunningSum:
         self._copy(known, lambda op: op != self.addition)
 
     def _copy(self, known: dict[ir.Value, ir.Value], wanted: Callable[[ir.Operation], bool]) -> None:
-        for op in list(self.loop.regions[0].blocks[0].operations)[:-1]:
-            op = op.operation
+        for op in body_ops(self.loop.regions[0].blocks[0]):
             if wanted(op):
                 clone(op, known)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import is_read
+from ragged_dialect.ir.match import body_ops, is_read
 from ragged_dialect.lowering.attributes import BALANCED, Mapping
 from ragged_dialect.lowering.buffers.subviews import root
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -76,7 +76,7 @@ def _longest(
     even the first one does not."""
     with ir.InsertionPoint(forall):
         part = forall.clone().operation
-    body = list(enumerate(op.operation for op in list(part.regions[0].blocks[0].operations)[:-1]))
+    body = list(enumerate(body_ops(part.regions[0].blocks[0])))
     for taken in range(len(generics), 0, -1):
         body = _kept(body, set(generics[:taken]))
         if fits(part):

@@ -10,7 +10,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, remap
-from ragged_dialect.ir.match import byte_size, definer, terminator
+from ragged_dialect.ir.match import body_ops, byte_size, definer, terminator
 from ragged_dialect.ir.walk import captures, ops_in, outermost
 from ragged_dialect.lowering.attributes import GATE, SEGMENT, Mapping
 from ragged_dialect.lowering.buffers.subviews import extent, is_allocation, is_buffer
@@ -177,8 +177,8 @@ def _recounted(forall: ir.Operation, count: ir.Value) -> ir.Operation:
     old, new = forall.regions[0].blocks[0], made.regions[0].blocks[0]
     old.arguments[0].replace_all_uses_with(new.arguments[0])
     end = terminator(new)
-    for op in list(old.operations)[:-1]:
-        op.operation.move_before(end)
+    for op in body_ops(old):
+        op.move_before(end)
     forall.erase()
     return made
 
