@@ -61,8 +61,7 @@ class RaggedDecomposeScatters(RaggedPass):
 
     def _decomposed(self, op: ir.Operation) -> ir.Value | None:
         if op.name == ReduceAcrossOp.OPERATION_NAME:
-            across = _across(view_of(op, ReduceAcrossOp)) if self.across else None
-            return None if across is None else across.decomposed()
+            return _across(view_of(op, ReduceAcrossOp)) if self.across else None
         add = view_of(op, ScatterAddOp)
         row = list(add.terms.type.shape)[add.positions.type.rank :]
         few = DYNAMIC not in row and math.prod(row) < self.features
