@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -179,6 +179,17 @@ class Allocation(Owner):
         self.fields = fields
 
 
+class _Memory:
+    """Bytes as NumPy takes them. Array types of ctypes are a class for every size, which takes longer to make than
+    most results."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, owner: object, address: int, size: int) -> None:
+        self.owner = owner
+        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
+
+
 def descriptor_array(owner: object, fields: Sequence[int], dtype: np.dtype, writeable: bool = False) -> Array:
     """The array of a descriptor's fields; `owner` lives as long as it does."""
     shape = tuple(fields[3 : 3 + (len(fields) - 3) // 2])
@@ -186,8 +197,7 @@ def descriptor_array(owner: object, fields: Sequence[int], dtype: np.dtype, writ
     start = fields[1] + fields[2] * size
     for extent in shape:
         size *= extent
-    memory: Any = (ctypes.c_char * size).from_address(start)
-    memory.owner = owner
+    memory = np.asarray(_Memory(owner, start, size))
     try:
         array = np.ndarray(shape, dtype, memory)
     except ValueError as error:
