@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -73,7 +74,7 @@ class FrameLayout:
         fields: list[float | bytes] = []
         for part, value in zip(self._arguments, flat, strict=True):
             if part.shape is not None:
-                fields += _descriptor(value)
+                fields += _descriptor(_address(value), value.shape)
             else:
                 fields.append(value if part.dtype.kind != "V" else np.array(value, part.dtype).tobytes())
         return self._packed.pack(*fields)
@@ -125,11 +126,9 @@ def _result_format(parts: Sequence[Part], status: int) -> str:
     return text
 
 
-def _descriptor(array: Array) -> list[int]:
+def _descriptor(address: int, shape: tuple[int, ...]) -> list[int]:
     """A memref descriptor of a contiguous array. NumPy's own strides are not used: those of extents
     0 and 1 can be anything."""
-    address = _address(array)
-    shape = array.shape
     strides = [1] * len(shape)
     for axis in range(len(shape) - 1, 0, -1):
         strides[axis - 1] = strides[axis] * shape[axis]
@@ -146,7 +145,18 @@ def _address(array: Argument) -> int:
 
 def descriptor(array: Array) -> bytes:
     """The memref descriptor of a contiguous array, as arguments are packed."""
-    return pack_descriptor(_descriptor(array))
+    return descriptor_at(_address(array), array.shape)
+
+
+def descriptor_at(address: int, shape: tuple[int, ...]) -> bytes:
+    """The memref descriptor of contiguous elements at an address, as arguments are packed."""
+    if len(shape) == 2:  # most are
+        rows, row = shape
+        return _MATRIX(address, address, 0, rows, row, row, 1)
+    return pack_descriptor(_descriptor(address, shape))
+
+
+_MATRIX = struct.Struct("=7q").pack
 
 
 def number(value: int) -> bytes:
@@ -156,7 +166,12 @@ def number(value: int) -> bytes:
 
 def pack_descriptor(fields: Sequence[int]) -> bytes:
     """The fields of a descriptor as arguments are packed."""
-    return struct.pack(f"={len(fields)}q", *fields)
+    return _packers(len(fields))(*fields)
+
+
+@cache
+def _packers(count: int) -> Callable[..., bytes]:
+    return struct.Struct(f"={count}q").pack
 
 
 class Owner:

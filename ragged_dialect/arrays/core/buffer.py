@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.errors import ArgumentError
-from ragged_dialect.runtime.frames import Owner, descriptor, descriptor_array, pack_descriptor
+from ragged_dialect.runtime.frames import Owner, descriptor, descriptor_array, descriptor_at, pack_descriptor
 from ragged_dialect.runtime.signature import Array
 
 
@@ -43,25 +45,68 @@ class Buffer:
         """The same memory, of which no gradients are recorded."""
         return self
 
+    def of_torch(self) -> TensorBuffer:
+        """The same memory as that of a tensor."""
+        return TensorBuffer(self.given("torch"))
+
 
 class TensorBuffer(Buffer):
     """Memory of a tensor of PyTorch, which finds out where it was changed in place."""
 
     __slots__ = ("tensor",)
 
-    def __init__(self, tensor: Dense) -> None:
-        super().__init__(storage.peek(tensor))
+    def __init__(self, tensor: Dense, taken: Array | None = None) -> None:
+        """Of a tensor in C order, and its elements where they were `taken`."""
+        super().__init__(storage.peek(tensor) if taken is None else taken)
         self.tensor = tensor if tensor.requires_grad else tensor.detach()  # which `unsqueeze_` and others do not reach
 
     def given(self, library: str) -> Dense:
         """The tensor, or one of the same memory."""
         return self.tensor.detach()
 
+    def of_torch(self) -> TensorBuffer:
+        """Itself."""
+        return self
+
+
+class PassingBuffer(TensorBuffer):
+    """A tensor in C order for one call, whose memory nobody moves meanwhile."""
+
+    __slots__ = ()
+
+    def __init__(self, tensor: Dense, dtype: DType) -> None:
+        self._array: Array | None = None
+        self.tensor = tensor
+        self.shape = tuple(tensor.shape)
+        self.dtype = dtype
+
+    @property
+    def packed(self) -> bytes:
+        """The memref descriptor."""
+        at = storage.address(self.tensor)
+        return descriptor_at(at, self.shape) if at else descriptor(self.array)
+
+    @property
+    def array(self) -> Array:
+        """The array, of NumPy or CuPy: kept, as it may be a copy."""
+        if self._array is None:
+            self._array = storage.contiguous(storage.peek(self.tensor))
+        return self._array
+
 
 class RecordedBuffer(TensorBuffer):
     """A tensor that requires a gradient: what would lose it is refused."""
 
-    __slots__ = ()
+    __slots__ = ("_known", "_plain")
+
+    def __init__(self, tensor: Dense, plain: TensorBuffer | None = None) -> None:
+        """Of a tensor in C order, and a buffer of the same memory where there is one."""
+        plain = TensorBuffer(tensor.detach()) if plain is None else plain
+        self.shape = plain.shape
+        self.dtype = plain.dtype
+        self.tensor = tensor
+        self._plain = plain
+        self._known = _whereabouts(tensor)
 
     @property
     def array(self) -> Array:
@@ -78,15 +123,29 @@ class RecordedBuffer(TensorBuffer):
         return self.tensor
 
     def detached(self) -> Buffer:
-        """The same memory."""
-        return TensorBuffer(self.tensor.detach())
+        """The same memory, wherever it is by now (`.data`). ArgumentError for a tensor of another kind (`t_`)."""
+        now = _whereabouts(self.tensor)
+        if now == self._known:
+            return self._plain
+        tensor = self.tensor.detach()
+        if now[:2] != self._known[:2]:
+            known, got = (f"{dtype} of shape {tuple(shape)}" for dtype, shape, *_ in (self._known, now))
+            raise ArgumentError(f"expected values as they were, {known}, got {got}")
+        return TensorBuffer(tensor.contiguous())
+
+
+def _whereabouts(tensor: Dense) -> tuple[Any, ...]:
+    """What the elements of a tensor are, and where."""
+    return tensor.dtype, tensor.shape, tensor.data_ptr(), tensor.is_contiguous()
 
 
 def buffer_of(values: Dense, taken: Array) -> Buffer:
     """The buffer of a contiguous array of any library, which was `taken`."""
     if storage.library(values) != "torch":
         return Buffer(taken)
-    return (RecordedBuffer if storage.is_recorded(values) else TensorBuffer)(values)
+    if storage.is_recorded(values):
+        return RecordedBuffer(values, TensorBuffer(values.detach(), taken))
+    return TensorBuffer(values, taken)
 
 
 class AllocatedBuffer(Owner, Buffer):
@@ -114,3 +173,12 @@ class AllocatedBuffer(Owner, Buffer):
     def array(self) -> Array:
         """The array, read-only."""
         return descriptor_array(self, self.fields, self.dtype)
+
+    def given(self, library: str) -> Dense:
+        """The array as one of a library: PyTorch has none that are read-only."""
+        return storage.give(descriptor_array(self, self.fields, self.dtype, writeable=library == "torch"), library)
+
+    def of_torch(self) -> TensorBuffer:
+        """The same memory as that of a tensor."""
+        array = descriptor_array(self, self.fields, self.dtype, writeable=True)
+        return TensorBuffer(storage.give(array, "torch"), array)

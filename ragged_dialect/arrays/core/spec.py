@@ -37,7 +37,7 @@ class Spec:
 
     def of_library(self, library: str) -> Spec:
         """The spec of the same array of another library."""
-        return spec(self.layout, self.shape, self.dtype, self.device, library, self.weak)
+        return _of_library(self, library)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Equal ones are one object in another process too."""
@@ -57,6 +57,11 @@ def spec(
 
 
 _spec = cache(Spec)
+
+
+@cache
+def _of_library(known: Spec, library: str) -> Spec:
+    return spec(known.layout, known.shape, known.dtype, known.device, library, known.weak)
 
 
 BOOL, INT, FLOAT = (spec(Layout(()), (), np.dtype(kind), weak=True) for kind in (np.bool_, np.int64, np.float64))

@@ -10,6 +10,7 @@ import importlib
 import reprlib
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -53,15 +54,26 @@ RECORDED = "autograd"
 SUPPORTED = frozenset(np.dtype(t) for t in ("bool", "i1", "i2", "i4", "i8", "f2", "f4", "f8"))
 
 
+KNOWN: dict[type, str] = {np.ndarray: "numpy"}
+"""The libraries of classes that most arrays are of."""
+
+
 def library(array: object) -> str | None:
     """`numpy`, `cupy` or `torch`; None for what is no array."""
+    known = KNOWN.get(type(array))
+    if known is not None:
+        return known
     if isinstance(array, (np.ndarray, np.generic)):
         return "numpy"
     name = type(array).__module__.split(".", 1)[0]
     if name == "cupy" and hasattr(array, "__cuda_array_interface__"):
         return "cupy"
     torch = sys.modules.get("torch")
-    return "torch" if torch is not None and isinstance(array, torch.Tensor) else None
+    if torch is None or not isinstance(array, torch.Tensor):
+        return None
+    if type(array).__module__ in ("torch", "torch.nn.parameter"):
+        KNOWN[type(array)] = "torch"
+    return "torch"
 
 
 def take(array: Any, where: str = "cpu") -> Array:
@@ -70,7 +82,10 @@ def take(array: Any, where: str = "cpu") -> Array:
     a masked array, and for what is no array and no numbers."""
     kind = library(array)
     if kind == "torch":
-        return _from_torch(array)
+        taken = _from_torch(array)
+        if is_recorded(array):
+            raise ArgumentError(GRADIENT)
+        return taken
     if isinstance(array, np.ma.MaskedArray):
         raise ArgumentError(MASKED)
     if kind is not None:
@@ -116,13 +131,31 @@ def is_recorded(array: Dense) -> bool:
 
 def peek(array: Any) -> Array:
     """As `take`, of tensors that require gradients too: what is computed of it has no gradient."""
-    return take(array.detach() if library(array) == "torch" else array)
+    return _from_torch(array) if library(array) == "torch" else take(array)
 
 
 def in_order(tensor: Dense) -> Dense:
     """A tensor of PyTorch in C order; itself where it is so. ArgumentError as for `take`."""
     _check_plain(tensor)
     return tensor if tensor.is_contiguous() else tensor.contiguous()
+
+
+def address(tensor: Dense) -> int:
+    """Where the elements of a tensor in C order are, in the memory of the CPU, for code that takes an address. 0 where
+    there are none, and for all that is not plainly so, of which `peek` makes an array, or an error."""
+    if type(tensor) not in KNOWN or not tensor.is_cpu or tensor.is_neg():
+        return 0
+    try:
+        found = tensor.data_ptr()
+    except RuntimeError:  # it stands for others
+        return 0
+    return 0 if found % tensor.element_size() else found
+
+
+@cache
+def dtype_of_tensors(dtype: Any) -> DType:
+    """NumPy's dtype of one of PyTorch's. ArgumentError as for `take`."""
+    return _elements(sys.modules["torch"].empty(0, dtype=dtype)).dtype
 
 
 def joined(arrays: Sequence[Dense], like: Dense) -> Dense:
@@ -161,15 +194,19 @@ def _check_plain(tensor: Dense) -> None:
         raise ArgumentError("expected a tensor without a tangent, got one of forward_ad")
 
 
-def _from_torch(tensor: Any) -> Array:
-    torch = sys.modules["torch"]
+def _from_torch(tensor: Dense) -> Array:
     _check_plain(tensor)
-    if is_recorded(tensor):
-        raise ArgumentError(GRADIENT)
-    tensor = tensor.detach().resolve_neg()
-    if tensor.device.type == "cuda":
+    return _elements(tensor)
+
+
+def _elements(tensor: Dense) -> Array:
+    torch = sys.modules["torch"]
+    tensor = tensor.detach()
+    if tensor.is_neg():
+        tensor = tensor.resolve_neg()
+    if tensor.is_cuda:
         return _cupy().from_dlpack(tensor.contiguous())
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise ArgumentError(f"expected a tensor on a CPU or CUDA device, got {tensor.device}")
     if tensor.dtype == torch.bfloat16:
         import ml_dtypes  # start-up time
@@ -194,10 +231,10 @@ def give(array: Array | GpuArray, kind: str) -> Dense:
         raise ArgumentError(GRADIENT)
     if kind != "torch":
         return array
-    torch = importlib.import_module("torch")  # optional package
+    torch = sys.modules.get("torch") or importlib.import_module("torch")  # optional package
     if not isinstance(array, np.ndarray):
         return torch.from_dlpack(array)
-    if array.dtype.name == "bfloat16":
+    if array.dtype.kind == "V" and array.dtype.name == "bfloat16":
         return torch.from_numpy(_writable(array.view(np.int16))).view(torch.bfloat16)
     return torch.from_numpy(_writable(array))
 

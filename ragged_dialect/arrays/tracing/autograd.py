@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.buffer import RecordedBuffer, TensorBuffer, buffer_of
+from ragged_dialect.arrays.core.buffer import PassingBuffer, RecordedBuffer, TensorBuffer
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
-from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense, library_of, peek
+from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense, in_order, is_recorded, library_of
 from ragged_dialect.arrays.tracing.building import Traceable, build
 from ragged_dialect.arrays.tracing.derivatives import floats
-from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, requires_gradient
+from ragged_dialect.arrays.tracing.function import Compiled, Function, requires_gradient
 from ragged_dialect.arrays.tracing.keeping import Keeping, keeping, kept_leaf, replayed
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec, require_plain, unchanging
 from ragged_dialect.arrays.tracing.results import is_number, shown
@@ -26,6 +26,9 @@ from ragged_dialect.errors import ArgumentError
 
 Context: TypeAlias = Any
 """What PyTorch keeps of a call for the way back."""
+
+Kind: TypeAlias = tuple[Any, Any, Any]
+"""The dtype, the shape and the device of a tensor."""
 
 
 def recorded(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:
@@ -41,7 +44,9 @@ class RecordedProgram:
 
     def __init__(self, name: str, leaves: Leaves, body: Traceable, target: str | None) -> None:
         self._name = name
-        active = [k for k, leaf in enumerate(leaves) if leaf_spec(leaf).library == RECORDED]
+        libraries = [leaf_spec(leaf).library for leaf in leaves]  # those of every call, as its key has the specs
+        self._active = active = [k for k, library in enumerate(libraries) if library == RECORDED]
+        self._of_torch = [k for k, library in enumerate(libraries) if library in ("torch", RECORDED)]
         made: list[Keeping] = []
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
@@ -54,58 +59,67 @@ class RecordedProgram:
         self.tree = tape.tree
         self._captured = tape.captured
         self._results = self._program.results[: len(results)]
+        self._views = [(k, at) for k, x in enumerate(self._results) if (at := -1 - x.values) in active]
         self._kept = [x if isinstance(x, int) else None for x in kept]
         self._pull = _Pull(name, len(leaves), active, self._floats, tape, self.target)
 
     def __call__(self, leaves: Leaves) -> list[ArrayLike]:
         """The results of a call."""
-        leaves = [_compacted(leaf) for leaf in leaves]
+        given = list(leaves)
+        for k in self._active:
+            given[k] = _compacted(given[k])
         results: list[ArrayLike] = []
         if not sys.modules["torch"].is_grad_enabled():
-            return self._program(without_gradients(leaves))[: len(self._results)]
-        require_plain(self._captured)
-        made = _node().apply(self, leaves, results, *(_tensor(x) for x in leaves if _of_torch(x)))
+            return self._run(given)[: len(self._results)]
+        if self._captured:
+            require_plain(self._captured)
+        made = _node().apply(self, given, results, *[_tensor(given[k]) for k in self._of_torch])
         for k, tensor in zip(self._floats, made, strict=True):
             results[k] = _with_tensor(results[k], tensor)
-        for k, result in enumerate(self._results):
-            at = -1 - result.values
-            if 0 <= at < len(leaves) and leaf_spec(leaves[at]).library == RECORDED:
-                results[k] = _with_tensor(results[k], _tensor(leaves[at]).view(results[k].buffer.shape))
+        for k, at in self._views:
+            results[k] = _with_tensor(results[k], _tensor(given[at]).view(results[k].buffer.shape))
         return results
 
     def forward(self, ctx: Context, leaves: Leaves, results: list[ArrayLike], tensors: Sequence[Dense]) -> Any:
         """The tensors of the results; what the backward program needs is saved."""
-        made = self._program(without_gradients(leaves))
+        made = self._run(leaves)
         results += made[: len(self._results)]
-        floats = [results[k] for k in self._floats]
         beside = iter(made[len(self._results) :])
         held = [tensor for leaf in self._captured if (tensor := tensor_of(leaf)) is not None]
-        kept = [_tensor(next(beside) if k is None else results[k]) for k in self._kept]
-        ctx.save_for_backward(*tensors, *held, *kept)
-        ctx.saved_as = [_described(tensor) for tensor in (*tensors, *held, *kept)]
+        saved = (*tensors, *held, *[_tensor(next(beside) if k is None else results[k]) for k in self._kept])
+        ctx.save_for_backward(*saved)
+        ctx.saved_as = [_kind(tensor) for tensor in saved]
         ctx.program = self
         ctx.leaves = [_maker(x, x.spec) if _of_torch(x) else unchanging(x) for x in (*leaves, *self._captured)]
         ctx.results = [_maker(results[k], self._results[k].spec) for k in self._floats]
-        return tuple(_tensor(result) for result in floats)
+        return tuple([_tensor(results[k]) for k in self._floats])
+
+    def _run(self, leaves: Leaves) -> list[ArrayLike]:
+        """The results of the program, which does not ask for the tensors of dense arguments."""
+        plain = list(leaves)
+        for k in self._active:
+            if isinstance(plain[k], RaggedArray):
+                plain[k] = _plain(plain[k])
+        return self._program(plain)
 
     def backward(self, ctx: Context, cotangents: Sequence[Dense]) -> Any:
         """A gradient for every tensor; None for those that need none."""
-        saved = iter([self._unpacked(x, wanted) for x, wanted in zip(ctx.saved_tensors, ctx.saved_as, strict=True)])
+        saved = iter([self._unpacked(x, kind) for x, kind in zip(ctx.saved_tensors, ctx.saved_as, strict=True)])
         leaves = [leaf(next(saved)) if callable(leaf) else leaf for leaf in ctx.leaves]
-        given = [make(tensor.contiguous()) for make, tensor in zip(ctx.results, cotangents, strict=True)]
+        given = [make(in_order(tensor)) for make, tensor in zip(ctx.results, cotangents, strict=True)]
         # A gradient that has one itself has it by way of the arguments: what is kept depends on them.
-        kept = [] if requires_gradient([*leaves, *given]) else [kept_leaf(tensor.detach()) for tensor in saved]
-        gradients = dict(zip(self._pull.active, self._pull(*leaves, *given, *kept), strict=True))
-        of_arguments = leaves[: len(leaves) - len(self._captured)]
-        return [_tensor(gradients[k]) if k in gradients else None for k, x in enumerate(of_arguments) if _of_torch(x)]
+        again = sys.modules["torch"].is_grad_enabled() and requires_gradient([*leaves, *given])
+        kept = [] if again else [kept_leaf(tensor.detach()) for tensor in saved]
+        gradients = dict(zip(self._active, self._pull.gradients([*leaves, *given, *kept]), strict=True))
+        return [_given(gradients[k]) if k in gradients else None for k in self._of_torch]
 
-    def _unpacked(self, tensor: Dense, wanted: str) -> Dense:
+    def _unpacked(self, tensor: Dense, kind: Kind) -> Dense:
         """A tensor that was saved. Hooks may have put another one in its place: ArgumentError for one of another dtype,
         shape or device, since the program is for those of the call."""
-        got = _described(tensor)
-        if got != wanted:
+        if _kind(tensor) != kind:
+            wanted, got = _described(*kind), _described(*_kind(tensor))
             raise ArgumentError(f"{self._name}: expected hooks to give back what was saved, {wanted}, got {got}")
-        return tensor.contiguous()
+        return in_order(tensor)
 
 
 class _Pull(Function):
@@ -116,24 +130,25 @@ class _Pull(Function):
         self, name: str, count: int, active: Sequence[int], floats: Sequence[int], tape: Tape, target: str
     ) -> None:
         super().__init__(sys.maxsize, NUMBERS, named=False)
-        self._name, self._count, self.active, self._floats, self._tape = name, count, active, floats, tape
+        self._name, self._count, self._active, self._floats, self._tape = name, count, active, floats, tape
         self._target = target
 
-    def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
-        return argument
+    def gradients(self, leaves: Leaves) -> list[ArrayLike]:
+        """Those of a call."""
+        key = tuple([leaf_spec(leaf) for leaf in leaves])
+        program, _ = self._programs.get(key) or self._compiled(key, lambda: self._build(leaves))
+        return program(leaves)
 
-    def _call(self, call: Call) -> ArrayLike:
-        name = f"{self._name}_gradient"
-        make = recorded if requires_gradient(call.leaves) else build
-        program, _ = self._compiled(call.key, lambda: make(name, call.leaves, self._body, self._target))
-        return program(call.leaves)
+    def _build(self, leaves: Leaves) -> Compiled:
+        make = recorded if requires_gradient(leaves) else build
+        return make(f"{self._name}_gradient", leaves, self._body, self._target)
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
         rest = iter(tensors)
         arguments, captured, cotangents = (
             list(islice(rest, count)) for count in (self._count, len(self._tape.captured), len(self._floats))
         )
-        again = replayed(self._name, self._tape, arguments, self.active, captured, self._floats)
+        again = replayed(self._name, self._tape, arguments, self._active, captured, self._floats)
         return again.pulled(cotangents, list(rest))
 
 
@@ -181,22 +196,31 @@ def _plain(leaf: Leaf) -> ArrayLike:
     """A leaf that requires no gradient."""
     if leaf_spec(leaf).library != RECORDED:
         return leaf
+    made = leaf.spec.of_library("torch")
     if isinstance(leaf, RaggedArray):
-        return RaggedArray.trusted(leaf.buffer.detached(), leaf.axes, leaf.spec.of_library("torch"))
-    return DenseLeaf(leaf.array, leaf.spec.of_library("torch"), leaf.tensor.detach())
+        return RaggedArray.trusted(leaf.buffer.detached(), leaf.axes, made)
+    return leaf.of_spec(made)
 
 
 def _tensor(leaf: Leaf) -> ArrayLike:
     """The tensor of an argument or a result, or of a gradient: the same one each time, whose changes are noticed."""
     if not isinstance(leaf, RaggedArray):
         return leaf.tensor if isinstance(leaf, DenseLeaf) else leaf
-    if not isinstance(leaf.buffer, TensorBuffer):
-        leaf.buffer = TensorBuffer(leaf.buffer.given("torch"))
+    leaf.buffer = leaf.buffer.of_torch()
     return leaf.buffer.tensor
 
 
-def _described(tensor: Dense) -> str:
-    return f"{tensor.dtype} of shape {tuple(tensor.shape)} on {tensor.device}"
+def _given(gradient: Dense) -> Dense:
+    """The tensor of a gradient."""
+    return gradient.buffer.given(gradient.spec.library) if isinstance(gradient, RaggedArray) else gradient
+
+
+def _kind(tensor: Dense) -> Kind:
+    return tensor.dtype, tensor.shape, tensor.device
+
+
+def _described(dtype: object, shape: Sequence[int], device: object) -> str:
+    return f"{dtype} of shape {tuple(shape)} on {device}"
 
 
 def tensor_of(leaf: Leaf) -> Dense | None:
@@ -205,15 +229,23 @@ def tensor_of(leaf: Leaf) -> Dense | None:
 
 
 def _with_tensor(result: Dense, tensor: Dense) -> ArrayLike:
-    """A result whose values are a tensor of the graph."""
+    """A result whose values are a tensor of the graph: of the memory of its own one, if it has that."""
     if not isinstance(result, RaggedArray):
         return tensor
-    return RaggedArray.trusted(RecordedBuffer(tensor), result.axes, result.spec.of_library(RECORDED))
+    plain = None
+    if type(result.buffer) is TensorBuffer:
+        plain = result.buffer
+        plain.tensor = tensor.detach()  # its own one is that of the graph by now
+    return RaggedArray.trusted(RecordedBuffer(tensor, plain), result.axes, result.spec.of_library(RECORDED))
 
 
 def _maker(leaf: Leaf, made: Spec) -> Callable[[Any], Any]:
     """What makes an argument like another one of a tensor. It does not keep the elements of that one."""
     if isinstance(leaf, RaggedArray):
         axes = leaf.axes
-        return lambda tensor: RaggedArray.trusted(buffer_of(tensor, tensor), axes, made.of_library(library_of(tensor)))
-    return lambda tensor: DenseLeaf(peek(tensor), made.of_library(library_of(tensor)), tensor)
+        return lambda tensor: RaggedArray.trusted(_passing(tensor, made), axes, made.of_library(library_of(tensor)))
+    return lambda tensor: DenseLeaf(None, made.of_library(library_of(tensor)), tensor)
+
+
+def _passing(tensor: Dense, made: Spec) -> TensorBuffer:
+    return RecordedBuffer(tensor) if is_recorded(tensor) else PassingBuffer(tensor, made.dtype)

@@ -15,7 +15,7 @@ from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, Origin
 from ragged_dialect.arrays.tracing.plan import Parts, Plan
 from ragged_dialect.host_memory import copied
 from ragged_dialect.narrowing import is_scalar, is_tuple
-from ragged_dialect.runtime.frames import descriptor, descriptor_array
+from ragged_dialect.runtime.frames import descriptor_array
 from ragged_dialect.runtime.signature import Argument
 from ragged_dialect.runtime.stored_program import CpuProgram
 
@@ -85,7 +85,7 @@ def _packer(plan: Plan, wanted: int | Origin) -> Pack:
         return lambda leaves: leaves[wanted].buffer.packed
     if kind in _NUMBERS:
         return _number_packer(plan.name, wanted, _NUMBERS[kind])
-    return lambda leaves: descriptor(leaves[wanted].array)
+    return lambda leaves: leaves[wanted].packed
 
 
 def _number_packer(op: str, wanted: int, text: str) -> Pack:

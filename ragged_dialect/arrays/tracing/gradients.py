@@ -159,7 +159,7 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
     size = sum(x.nbytes for x, is_shared in zip(values, shared, strict=True) if not is_shared)
     copies = [x for x, leaf in zip(own, given, strict=True) if x is not leaf]
     size += sum((x.array if isinstance(x, DenseLeaf) else x).nbytes for x in copies)
-    held = [_copied(x) if isinstance(x, RaggedArray) else kept_leaf(x) for x in kept]
+    held = [_copied(x) if isinstance(x, RaggedArray) else kept_leaf(x).fixed() for x in kept]
     own_arguments, captured = unflatten(tree, own[: len(leaves)]), own[len(leaves) :]
     versions = Versions("vjp", given)
 

@@ -14,7 +14,7 @@ import numpy as np
 from ragged_dialect.arrays.core.arguments import bind, checked_axis
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
-from ragged_dialect.arrays.core.storage import ArrayLike, Body
+from ragged_dialect.arrays.core.storage import KNOWN, ArrayLike, Body
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
 from ragged_dialect.arrays.tracing.building import as_tensor, build
 from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, requires_gradient
@@ -80,7 +80,9 @@ class JitFunction(Function):
         return self if instance is None else types.MethodType(self, instance)
 
     def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
-        return dense_leaf(argument) if type(argument) is np.ndarray else None
+        if type(argument) is np.ndarray:
+            return dense_leaf(argument)
+        return simple_leaf(self._name, argument) if type(argument) in KNOWN else None
 
     def _call(self, call: Call) -> ArrayLike:
         """A call by parameter, of containers, with static arguments, or of traced code."""

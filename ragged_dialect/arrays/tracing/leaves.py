@@ -19,19 +19,43 @@ from ragged_dialect.errors import ArgumentError
 from ragged_dialect.host_memory import copied
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.narrowing import is_array
+from ragged_dialect.runtime.frames import descriptor, descriptor_at
 from ragged_dialect.runtime.signature import Array
 
 
 class DenseLeaf:
-    """A dense array as an argument: contiguous, of NumPy or CuPy; and the tensor of PyTorch that it is."""
+    """A dense array as an argument: contiguous, of NumPy or CuPy; and the tensor of PyTorch that it is. Of a tensor
+    alone the array is made when somebody looks at it."""
 
-    __slots__ = ("array", "shape", "spec", "tensor")
+    __slots__ = ("_array", "shape", "spec", "tensor")
 
-    def __init__(self, array: Array, made: Spec, tensor: Dense = None) -> None:
-        self.array = array
+    def __init__(self, array: Array | None, made: Spec, tensor: Dense = None) -> None:
+        self._array = array
         self.tensor = tensor
-        self.shape: tuple[int, ...] = array.shape
+        self.shape: tuple[int, ...] = tuple(tensor.shape) if array is None else array.shape
         self.spec = made
+
+    @property
+    def array(self) -> Array:
+        """The array."""
+        if self._array is None:
+            self._array = storage.contiguous(storage.peek(self.tensor))
+        return self._array
+
+    @property
+    def packed(self) -> bytes:
+        """The memref descriptor."""
+        at = storage.address(self.tensor) if self._array is None else 0
+        return descriptor_at(at, self.shape) if at else descriptor(self.array)
+
+    def fixed(self) -> DenseLeaf:
+        """Itself for later calls, whatever memory the tensor has by then."""
+        self._array = self.array
+        return self
+
+    def of_spec(self, made: Spec) -> DenseLeaf:
+        """The same memory with another spec."""
+        return DenseLeaf(self._array, made, self.tensor)
 
     def held(self) -> DenseLeaf:
         """The same memory for later calls: the dtype and the shape of the caller's array can be set in place."""
@@ -68,14 +92,23 @@ def dense_spec(
     return spec(Layout.dense(len(shape)), static, dtype, device, library)
 
 
+@lru_cache(maxsize=4096)
+def tensor_spec(shape: tuple[int, ...], dtype: Any, library: str, dynamic: frozenset[int] | None = None) -> Spec:
+    """The spec of a tensor in the memory of the CPU; see `dense_spec`."""
+    return dense_spec(shape, storage.dtype_of_tensors(dtype), "cpu", library, dynamic)
+
+
 def dense_leaf(array: Dense, dynamic: frozenset[int] | None = None, where: str = "cpu") -> DenseLeaf:
     """A dense array of any library, or nested lists of numbers for the device `where`, as an argument. ArgumentError
     for a dtype that programs do not have."""
     if type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
         return DenseLeaf(array, dense_spec(array.shape, array.dtype, "cpu", "numpy", dynamic))
-    tensor: storage.Dense = storage.in_order(array) if storage.library(array) == "torch" else None
+    library, tensor = storage.library_of(array), None
+    if library in ("torch", storage.RECORDED):
+        tensor = storage.in_order(array)
+        if storage.address(tensor):
+            return DenseLeaf(None, tensor_spec(tuple(tensor.shape), tensor.dtype, library, dynamic), tensor)
     taken = storage.contiguous(storage.take(array, where) if tensor is None else storage.peek(tensor))
-    library = storage.library_of(array)
     made = dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic)
     return DenseLeaf(taken, made, tensor)
 
@@ -94,15 +127,16 @@ def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
         return leaf
     known, dynamic = leaf.spec, frozenset(loose | {0})
     made = dense_spec(leaf.shape, known.dtype, known.device, known.library, dynamic)
-    return DenseLeaf(leaf.array, made, leaf.tensor)
+    return leaf.of_spec(made)
 
 
 def unchanging(x: ArrayLike) -> ArrayLike:
     """An argument for a later call, whatever is done to it until then: a copy of an array that somebody may write; of
     PyTorch's tensors none, whose changes its graph finds."""
     if isinstance(x, DenseLeaf):
-        array = unchanging(x.array) if x.tensor is None else x.array
-        return x if array is x.array else DenseLeaf(array, x.spec)
+        array = x.array if x.tensor is None else None
+        own = unchanging(array)
+        return x if own is array else DenseLeaf(own, x.spec)
     if isinstance(x, RaggedArray):
         values = None if type(x.buffer) is not Buffer else x.buffer.array  # others are a program's or PyTorch's
         own = unchanging(values)

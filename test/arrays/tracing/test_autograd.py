@@ -13,6 +13,9 @@ import pytest
 
 import ragged_dialect as rg
 from conftest import ROOT
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.buffer import PassingBuffer
+from ragged_dialect.arrays.tracing.jit import JitFunction
 from ragged_dialect.errors import ArgumentError, PassError
 
 torch: Any = pytest.importorskip("torch", reason="no torch (pip install torch)")
@@ -327,3 +330,113 @@ def test_tensors_without_values(kind: str) -> None:
     call, x = transform(lambda x: ragged(x).sum()), values(5)
     with pytest.raises(ArgumentError, match=r"expected a tensor that has values, got one that stands for others \("):
         call(x.reshape(1, 5) if kind == "vmap" else x)
+
+
+@pytest.mark.parametrize("change", [lambda t: t.t_(), lambda t: t.unsqueeze_(0), lambda t: t.transpose_(0, 1)])
+def test_values_of_another_shape(change: Any) -> None:
+    """Programs would read what is not there. Arrays without gradients have a tensor that nobody else has."""
+    x = ragged(values(5, 2) * 1.0)
+    y = rg.softmax(x, axis=1)
+    detached = y.detach()
+    for array in (x, y):
+        change(array.values)
+        for function in (lambda a: rg.softmax(a, axis=1), rg.jit(lambda a: a * 2.0), lambda a: a.detach()):
+            with pytest.raises(
+                ArgumentError, match=r"expected values as they were, torch\.float64 of shape \(5, 2\), got"
+            ):
+                function(array)
+    assert detached.values.shape == (5, 2)
+    assert detached.sum().item() == pytest.approx(4)
+
+
+def test_parameters_in_other_memory() -> None:
+    """What `model.to` and others do: `.data` is another tensor's."""
+    p = torch.nn.Parameter(torch.ones(5, 2))
+    x = ragged(p)
+    for data in (torch.full((5, 2), 2.0), torch.full((2, 5), 3.0).t(), torch.full((5, 2), 4.0)):
+        p.data = data
+        for _ in range(2):
+            (gradient,) = torch.autograd.grad((x * 2.0).sum(), p)
+            assert gradient.tolist() == [[2, 2]] * 5
+            assert (x * x).sum().item() == 10 * data[0, 0] ** 2
+            assert x.detach().values[0, 0] == data[0, 0]
+            data.mul_(2)
+    for data in (torch.ones(4, 2), torch.ones(2, 5)):
+        p.data = data
+        with pytest.raises(ArgumentError, match="expected values as they were"):
+            x.sum()
+
+
+def test_detached_results_hold_no_graph() -> None:
+    x = values(5, 2)
+    y = rg.softmax(ragged(x), axis=1)
+    detached = y.detach()
+    assert detached.buffer.of_torch().tensor.grad_fn is None
+    with torch.no_grad():
+        y.values.mul_(2)
+    assert detached.values._version == y.values._version
+    np.testing.assert_array_equal(detached.values.numpy(), y.values.detach().numpy())
+
+
+def unaligned(x: Any) -> Any:
+    memory = torch.frombuffer(bytearray(x.numel() * 8 + 1), dtype=x.dtype, offset=1, count=x.numel())
+    return memory.view(x.shape).copy_(x)
+
+
+LIKE_X: dict[str, Any] = {
+    "negative": lambda x: torch.complex(torch.zeros_like(x), -x).conj().imag,
+    "another order": lambda x: x.t().contiguous().t(),
+    "unaligned": unaligned,
+    "a parameter": torch.nn.Parameter,
+}
+
+
+@pytest.mark.parametrize("name", LIKE_X)
+def test_tensors_that_are_not_plainly_in_memory(name: str) -> None:
+    """Programs take the addresses of the others: as arguments, as what was saved and as cotangents."""
+    x, w, like = values(5, 2), values(2, 3), LIKE_X[name]
+    product = rg.jit(lambda x, w: x @ w)
+    for function in (product, lambda x, w: x @ w):
+        made = function(ragged(x), like(w.detach())).values
+        np.testing.assert_allclose(made.detach().numpy(), (x @ w).detach().numpy(), atol=1e-12)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), like):
+            y = function(ragged(x), w).values
+        given = values(5, 3).detach()
+        for got, expected in zip(torch.autograd.grad(y, (x, w), like(given)), (given @ w.T, x.T @ given), strict=True):
+            np.testing.assert_allclose(got.numpy(), expected.detach().numpy(), atol=1e-12)
+
+
+def test_saved_tensors_that_are_sparse() -> None:
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.detach().to_sparse()):
+        y = np.exp(ragged(values(5, 2))).values
+    with pytest.raises(ArgumentError, match=r"expected a dense tensor, got a tensor that is torch\.sparse_coo"):
+        y.sum().backward()
+
+
+def test_what_a_node_asks_of_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs take tensors by their addresses, with no array of NumPy; a result and a gradient that are ragged become
+    tensors once."""
+    x, w = values(5, 2), values(2, 3)
+    layer = rg.jit(lambda x, w: np.tanh(x @ w))
+
+    layer(ragged(x), w).values.sum().backward()
+    seen: list[str] = []
+
+    def count(owner: Any, name: str) -> None:
+        function = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given, **named: seen.append(name) or function(*given, **named))
+
+    compiled = layer.compilations
+    given = ragged(x)
+    count(storage, "_elements")
+    count(JitFunction, "_flatten")
+    count(storage, "give")
+    layer(given, w).values.sum().backward()
+    assert layer.compilations == compiled
+    assert seen == ["give"] * 2
+
+
+def test_copies_live_as_long_as_the_call() -> None:
+    """Of a tensor whose elements have no address of their own."""
+    passing = PassingBuffer(LIKE_X["unaligned"](values(5, 2).detach()), np.dtype(np.float64))
+    assert int.from_bytes(passing.packed[:8], "little") == passing.array.ctypes.data
