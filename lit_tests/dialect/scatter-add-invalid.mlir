@@ -10,7 +10,7 @@ func.func @nested(%terms: tensor<?x?x?xf32, #ragged.layout<"drr">>, %positions: 
 // -----
 
 func.func @vector(%terms: tensor<?x?xf32, #ragged.layout<"dr">>, %positions: tensor<?xi64>, %count: index) {
-  // expected-error@+1 {{'ragged.scatter_add' op expected positions of layout "dr", as terms, got}}
+  // expected-error@+1 {{'ragged.scatter_add' op expected positions of layout "dr", as terms, got layout "d"}}
   %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?xi64>, index) -> tensor<?x?xf32>
   return
 }

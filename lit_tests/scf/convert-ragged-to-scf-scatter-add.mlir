@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --convert-ragged-to-scf --canonicalize --cse | FileCheck %s
 
-// Where each sum has 32 terms or more in each of several parts, these are added at once, each to sums of its own, which
+// Where each sum has 16 terms or more in each of several parts, these are added at once, each to sums of its own, which
 // are added up in order then. Else one term is added after the other.
 
 // CHECK-LABEL: func.func @f

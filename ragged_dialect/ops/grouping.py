@@ -168,7 +168,7 @@ class ScatterAddOp(UnmappedOp, name="scatter_add", traits=[Pure]):
         if layout.axes[0] != "dr" or set(layout.axes[1:]) - {"d"}:
             raise LayoutError(f'expected terms that are dense or lists, as "dr" or "dr|d", got layout "{layout}"')
         if positions.layout != GROUPS.layout:
-            raise LayoutError(f'expected positions of layout "dr", as terms, got {positions}')
+            raise LayoutError(f'expected positions of layout "dr", as terms, got layout "{positions.layout}"')
         return RaggedShape(Layout.dense(layout.rank), (terms.shape[0], None, *terms.shape[2:]))
 
     def check_operands(self) -> None:
