@@ -78,7 +78,7 @@ class Layout:
         """Rank of the dense tensor that holds the values."""
         return len(self.axes)
 
-    @property
+    @cached_property
     def is_dense(self) -> bool:
         """Whether every axis is a plain dense dim."""
         return all(axis == "d" for axis in self.axes)

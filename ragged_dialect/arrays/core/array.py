@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ragged_dialect.arrays.core import storage
@@ -36,6 +37,9 @@ _TIMES = 8
 
 _copied_rows: dict[object, int] = {}
 """How many NumPy has copied, by what a program is compiled for."""
+
+_layout = cache(Layout)
+"""Arrays of the same few layouts are made again and again."""
 
 
 class Stored(NamedTuple):
@@ -101,7 +105,7 @@ class RaggedArray(Value, ArrayMethods):
             if check:
                 axis.validate(op, taken.shape[number], len(shape))
             shape += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
-        layout = Layout(tuple("d" if axis is None else axis.letters for axis in axes))
+        layout = _layout(tuple(["d" if axis is None else axis.letters for axis in axes]))
         if layout.is_dense:
             raise LayoutError(f"{op}: expected a ragged dim, got none")
         made = spec(layout, tuple(shape), taken.dtype, where, storage.library_of(values))

@@ -80,6 +80,8 @@ def take(array: Any, where: str = "cpu") -> Array:
     """An array of any library as NumPy's or CuPy's, no copy where memory can be shared; or a sequence of numbers, in
     memory of the device `where`. ArgumentError for a tensor that is not on a CPU or CUDA, or requires a gradient, for
     a masked array, and for what is no array and no numbers."""
+    if type(array) is np.ndarray:
+        return array
     kind = library(array)
     if kind == "torch":
         taken = _from_torch(array)
@@ -180,7 +182,8 @@ def joined_alike(tensors: Sequence[Any]) -> tuple[Dense, np.ndarray] | None:
 
 def library_of(array: Dense) -> str:
     """The library of what is made of an array, as specs have it."""
-    return RECORDED if is_recorded(array) else library(array) or "numpy"
+    found = library(array) or "numpy"
+    return RECORDED if found == "torch" and is_recorded(array) else found
 
 
 def _check_plain(tensor: Dense) -> None:
@@ -348,6 +351,7 @@ def device(array: Array | GpuArray) -> str:
     return "cpu" if isinstance(array, np.ndarray) else f"cuda:{array.device.id}"
 
 
+@cache
 def integer_limit(dtype: DType) -> int:
     """Largest number of an integer dtype."""
     return int(np.iinfo(dtype).max)

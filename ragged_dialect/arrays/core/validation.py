@@ -37,7 +37,8 @@ def _fail(kind: str, op: str, level: int, case: str, component: int, a: int, b: 
 
 def _first(mask: Array) -> int | None:
     """Where a vector of booleans is first true."""
-    return int(mask.argmax()) if mask.size and bool(mask.any()) else None
+    at = int(mask.argmax()) if mask.size else 0
+    return at if mask.size and mask[at] else None
 
 
 def check_offsets(offsets: Array, op: str, level: int, extent: int, count: int | None = None) -> None:
