@@ -12,7 +12,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -194,15 +194,11 @@ class Allocation(Owner):
         self.fields = fields
 
 
-class _Memory:
-    """Bytes as NumPy takes them. Array types of ctypes are a class for every size, which takes longer to make than
-    most results."""
-
-    __slots__ = ("__array_interface__", "owner")
-
-    def __init__(self, owner: object, address: int, size: int) -> None:
-        self.owner = owner
-        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
+@cache
+def _bytes(bits: int) -> Any:
+    """A type of ctypes for as many bytes as a number of so many bits may be. One for every size would be a class for
+    each, which takes longer to make than most results."""
+    return ctypes.c_char * (1 << bits)
 
 
 def descriptor_array(owner: object, fields: Sequence[int], dtype: np.dtype, writeable: bool = False) -> Array:
@@ -212,7 +208,8 @@ def descriptor_array(owner: object, fields: Sequence[int], dtype: np.dtype, writ
     start = fields[1] + fields[2] * size
     for extent in shape:
         size *= extent
-    memory = np.asarray(_Memory(owner, start, size))
+    memory = _bytes(size.bit_length()).from_address(start)
+    memory.owner = owner
     try:
         array = np.ndarray(shape, dtype, memory)
     except ValueError as error:

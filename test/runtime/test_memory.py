@@ -103,10 +103,10 @@ def test_shapes_that_numpy_refuses() -> None:
         descriptor_array(None, fields, np.dtype(np.float32))
 
 
-def test_memory_of_another_size_makes_no_class() -> None:
-    """As array types of ctypes are: results of ragged programs have another size on every call."""
+def test_memory_of_another_size_makes_few_classes() -> None:
+    """Array types of ctypes are some: results of ragged programs have another size on every call."""
     values = np.arange(40.0)
     fields = [[0, values.ctypes.data, 1, n, 1] for n in range(39)]
     made = [descriptor_array(None, f, values.dtype) for f in fields]
     assert [x.tolist() for x in made] == [values[1 : n + 1].tolist() for n in range(39)]
-    assert len({type(x.base) for x in made}) == 1
+    assert 1 < len({type(x.base) for x in made}) < 11  # as many as sizes have numbers of bits

@@ -22,13 +22,14 @@ def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
     given = tuple(map(_number, index)) if is_tuple(index) else (index,)
     items = _expanded(x, given)
-    traced = [k for k, item in enumerate(items) if is_traced(item) and not item.ndim and item.dtype.kind == "i"]
-    arrays = [k for k, item in enumerate(items) if _is_array(item) and k not in traced] if len(given) > 1 else []
-    if arrays:
-        ellipsis = next((k for k, item in enumerate(given) if item is Ellipsis), None)
-        _refuse_apart(items, arrays, ellipsis if len(items) < len(given) else None)
-    if len(traced) > 1 or (traced and arrays):  # numbers of a program, one after the other
-        return _by_numbers(x, items, traced, arrays)
+    if not _SIMPLE.issuperset(map(type, given)):
+        traced = [k for k, item in enumerate(items) if is_traced(item) and not item.ndim and item.dtype.kind == "i"]
+        arrays = [k for k, item in enumerate(items) if _is_array(item) and k not in traced] if len(given) > 1 else []
+        if arrays:
+            ellipsis = next((k for k, item in enumerate(given) if item is Ellipsis), None)
+            _refuse_apart(items, arrays, ellipsis if len(items) < len(given) else None)
+        if len(traced) > 1 or (traced and arrays):  # numbers of a program, one after the other
+            return _by_numbers(x, items, traced, arrays)
     pattern: list[Any] = []
     leaves: list[Any] = []
     for item in items:
@@ -48,6 +49,9 @@ def getitem(x: Any, index: object) -> Any:
         raise ArgumentError(_ONE_ARRAY)
     return named("getitem")(x, *leaves, pattern=tuple(pattern))
 
+
+_SIMPLE = frozenset({slice, int})
+"""Types of items that stand for a dim each."""
 
 _ONE_ARRAY = (
     "getitem: expected one array among the indices, or vectors of integers for the first two dims, got others "
@@ -128,9 +132,12 @@ def _bound(given: SupportsIndex) -> int:
 
 def _expanded(x: Value, items: tuple[object, ...]) -> list[object]:
     """The items with `...` replaced by whole slices."""
-    rank, used = x.ndim, sum(_dims_used(x, item, item is items[0]) for item in items)
+    rank, simple = x.ndim, _SIMPLE.issuperset(map(type, items))
+    used = len(items) if simple else sum(_dims_used(x, item, item is items[0]) for item in items)
     if used > rank:
         raise AxisError(f"getitem: expected indices of at most {rank} dims, got {used}")
+    if simple:
+        return list(items)
     at = [k for k, item in enumerate(items) if item is Ellipsis]
     if len(at) > 1:
         raise ArgumentError("getitem: expected at most one ellipsis, got more")
