@@ -134,6 +134,7 @@ def is_index_element(type_: ir.Type) -> bool:
 
 def check_elements(x: ir.Value, what: str = "elements", integers: bool = True) -> None:
     """What a tensor is computed with: floats of 16 to 64 bits, and signless integers and index."""
+    tensor_shape(x)  # which leaves what is no tensor to IRDL
     type_ = x.type.element_type
     is_integer = isinstance(type_, ir.IndexType)
     if isinstance(type_, ir.IntegerType):

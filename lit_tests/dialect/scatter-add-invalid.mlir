@@ -95,3 +95,12 @@ func.func @unique(%terms: tensor<?xf32>, %positions: tensor<?xi64>, %count: inde
   %0 = ragged.scatter_add %terms, %positions, %count {unique = 1} : (tensor<?xf32>, tensor<?xi64>, index) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// -----
+
+// What is no tensor, IRDL refuses.
+func.func @number(%terms: f32, %positions: tensor<?xi64>, %count: index) {
+  // expected-error@+1 {{expected base type 'builtin.tensor' but got 'builtin.f32'}}
+  %0 = ragged.scatter_add %terms, %positions, %count : (f32, tensor<?xi64>, index) -> tensor<?xf32>
+  return
+}
