@@ -10,11 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import name_error
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.creation import from_lengths
 from ragged_dialect.arrays.core.storage import ArrayLike, Dense, DTypeLike
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, RaggedError
 from ragged_dialect.narrowing import is_list, is_tuple
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
@@ -27,6 +28,14 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     vectors, ragged arrays lists of their components, and any iterable is a list. The values are copied. ArgumentError
     for lists of different depth, for arrays with different dense extents, for what is no list, and for no lists at all,
     whose shape is unknown."""
+    try:
+        return _made(components, dtype)
+    except RaggedError as error:
+        name_error("ragged", error)
+        raise
+
+
+def _made(components: Iterable[object], dtype: DTypeLike | None) -> RaggedArray:
     plain = _plain(components, dtype is None) if is_list(components) else None
     if plain is not None:
         values, lengths = plain

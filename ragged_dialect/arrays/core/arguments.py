@@ -16,7 +16,7 @@ from typing import Any, SupportsIndex, cast, get_args
 
 from ragged_dialect.arrays.core.tree import Static
 from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, RuntimeCheckError
+from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, RaggedError, RuntimeCheckError
 from ragged_dialect.layout import Layout
 from ragged_dialect.narrowing import is_boolean, is_scalar, is_tuple
 
@@ -40,6 +40,12 @@ def got(option: object) -> str:
     if any(isinstance(one, Value) and one.is_traced for one in (option if several else (option,))):
         return "a traced value (name the parameter in static of rg.jit)"
     return reprlib.repr(option) if several else type(option).__name__
+
+
+def name_error(op: str, error: RaggedError) -> None:
+    """Have an error that names no operation name this one."""
+    if len(error.args) == 1 and str(error).startswith("expected "):
+        error.args = (f"{op}: {error}",)
 
 
 def check_word(op: str, number: object, name: str | None = None) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from typing import Any, cast
 
 import numpy as np
 
 from ragged_dialect.arrays.core import storage, validation
-from ragged_dialect.arrays.core.arguments import check_ragged, flag, integer
+from ragged_dialect.arrays.core.arguments import check_ragged, flag, integer, name_error
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
@@ -18,13 +18,22 @@ from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
 
 
+def _taken(given: Any, name: str, take: Callable[[Any], Array] = storage.peek) -> Array:
+    """What was given as an array. Errors name it."""
+    try:
+        return take(given)
+    except ArgumentError as error:
+        name_error(name, error)
+        raise
+
+
 def _vector(vector: object, name: str, like: Array, reach: int | None = None) -> Array:
     """An index vector on the device of the values. A plain sequence of numbers goes to it."""
     known = storage.library(vector) is not None
     inside = cast("Sequence[object]", vector) if isinstance(vector, (list, tuple)) else ()
     if any(isinstance(v, Sized) and getattr(v, "ndim", 1) for v in inside):
         raise ArgumentError(f"{name}: expected integers, got a sequence of vectors (every level is an argument)")
-    taken = storage.take(vector)
+    taken = _taken(vector, name, storage.take)
     if not known and not taken.size:
         taken = taken.astype(np.int64)
     if not known and storage.device(like) != "cpu":
@@ -48,7 +57,7 @@ def _traced(values: object, vectors: tuple[object, ...], name: str) -> ArrayLike
 
 def _partitioned(op: str, values: object) -> Array:
     """Values that have rows. ArgumentError for a number."""
-    taken = storage.peek(values)
+    taken = _taken(values, op)
     if taken.ndim == 0:
         raise ArgumentError(f"{op}: expected values of rank 1 or more, got rank 0")
     return taken
@@ -105,7 +114,7 @@ def from_starts_lengths(values: object, starts: object, lengths: object, check: 
 
 def from_row_ids(values: object, row_ids: object, nrows: int | None = None, check: bool = True) -> RaggedArray:
     """See `index.making.from_row_ids`, of what is not traced."""
-    taken = storage.peek(values)
+    taken = _taken(values, "from_row_ids")
     ids = _vector(row_ids, "from_row_ids: row_ids", taken)
     if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
         wanted = taken.shape[0] if taken.ndim else 0
@@ -138,7 +147,7 @@ def _check_row_ids(ids: Array, count: int) -> None:
 
 def narrow(dense: ArrayLike, start: ArrayLike, length: ArrayLike) -> RaggedArray:
     """See `index.making.narrow`, of what is not traced."""
-    taken = storage.peek(dense)
+    taken = _taken(dense, "narrow")
     if taken.ndim < 2:
         raise ArgumentError(f"narrow: expected a dense array of rank 2 or more, got rank {taken.ndim}")
     batch, extent = taken.shape[:2]
@@ -181,7 +190,7 @@ def assume_valid(values: object, *offsets: object) -> RaggedArray:
 def like(x: RaggedArray, values: object) -> RaggedArray:
     """`rg.like` outside of traced code."""
     check_ragged("like", x)
-    taken = storage.peek(values)
+    taken = _taken(values, "like")
     known = [None if axis is None else axis.contiguous for axis in x.axes]
     axes = [*known[: taken.ndim], *(None for _ in range(taken.ndim - len(known)))]
     return RaggedArray.of(values, axes, op="like")

@@ -154,6 +154,11 @@ def lexsort(keys: ArrayLike, axis: int = -1) -> ArrayLike:
     return lexsort(keys, axis=axis)
 
 
+def _array(x: ArrayLike) -> ArrayLike:
+    """What NumPy takes beside a ragged array, an array of lists and numbers."""
+    return x if isinstance(x, Value) or storage.library(x) is not None else storage.take(x)
+
+
 def mean(
     a: ArrayLike, axis: ArrayLike = None, dtype: DTypeLike | None = None, keepdims: bool = False,
     *, where: ArrayLike = True,
@@ -161,7 +166,7 @@ def mean(
     """Means, of the elements where a mask holds; nan where it does nowhere."""
     if dtype is not None and dtype_of(dtype).kind in "bi":
         raise ArgumentError(f"np.mean: expected a dtype of floats, got {dtype_of(dtype)}")
-    a = a if dtype is None else a.astype(dtype)
+    a = a if dtype is None else _array(a).astype(dtype)
     if where is True:
         return named("mean")(a, axis=axis, keepdims=keepdims)
     return named("masked_mean")(a, mask("mean", where), axis=axis, keepdims=keepdims)
@@ -287,7 +292,7 @@ def flip(m: ArrayLike, axis: int | tuple[int, ...] | None = None) -> ArrayLike:
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, append: ArrayLike = None) -> ArrayLike:
     """Differences of neighbours along a dim, `n` times: components have so many elements fewer. What is put before or
     behind first is a number, or joins them as `rg.concat` does."""
-    times = integer("np.diff", "n", n)
+    a, times = _array(a), integer("np.diff", "n", n)
     if times < 0:
         raise ArgumentError(f"np.diff: expected n of at least 0, got {times}")
     dim = checked_axis("np.diff", axis, a.ndim)
@@ -327,6 +332,7 @@ def allclose(
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:
     """Parts along a dim: so many, of sizes that differ by 1 at most, or cut at indices; of every component along
     a ragged dim."""
+    ary = _array(ary)
     dim = checked_axis("np.array_split", axis, ary.ndim)
     if not is_integer(indices_or_sections):
         given = storage.take(indices_or_sections)
@@ -343,6 +349,7 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
 
 def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:
     """As `array_split`; a number of sections has to divide a dense extent."""
+    ary = _array(ary)
     extent: object = ary.shape[checked_axis("np.split", axis, ary.ndim)]
     known = isinstance(extent, int)
     if is_integer(indices_or_sections) and indices_or_sections == 1:

@@ -10,12 +10,12 @@ from types import ModuleType
 
 import numpy as np
 
-from ragged_dialect.arrays.core.arguments import bind
+from ragged_dialect.arrays.core.arguments import bind, name_error
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.numpy.ufuncs import PRODUCT, REDUCTIONS, allowed, as_numpys, is_left_out, reduce
 from ragged_dialect.arrays.tracing.loading import load
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, Operation
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, RaggedError
 from ragged_dialect.lazy import cached_property
 
 
@@ -142,7 +142,11 @@ def apply_function(
     run = ours.run
     if not ours.folds and isinstance(run, Operation):  # arrays are given by position, and tell the program
         first, given = run.bound(first, given)
-    found = run(*first, **given)
+    try:
+        found = run(*first, **given)
+    except RaggedError as error:
+        name_error(ours.own, error)
+        raise
     return found if ours.name in _PYTHONS else as_numpys(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -188,3 +189,42 @@ def test_bfloat16_goes_by_its_name() -> None:
         "import numpy as np, ragged_dialect as rg; print(rg.from_lengths(np.ones(3), [1, 2]).astype('bfloat16').dtype)"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT) == "bfloat16\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("from_lengths: lengths 0", lambda x: rg.from_lengths(x.values, [-1, 2**63])),
+        ("from_offsets: offsets 1", lambda x: rg.from_offsets(x.values, [0, 1], [None])),
+        ("from_starts_lengths: starts", lambda x: rg.from_starts_lengths(x.values, "a", [1])),
+        ("from_row_ids: row_ids", lambda x: rg.from_row_ids(x.values, None)),
+        ("from_row_ids", lambda _: rg.from_row_ids("abc", [0, 1])),
+        ("from_lengths", lambda _: rg.from_lengths([-1, 2**63], [2])),
+        ("narrow: length", lambda _: rg.narrow(np.ones((2, 3)), 0, [None, None])),
+        ("like", lambda x: rg.like(x, None)),
+        ("ragged", lambda _: rg.ragged([[-1], [2**63]])),
+        ("np.quantile", lambda x: np.quantile(x, None)),
+        ("np.digitize", lambda x: np.digitize(x, None)),
+        ("np.isin", lambda x: np.isin(x, [-1, 2**63])),
+        ("np.array_split", lambda x: np.array_split(x, None)),
+        ("np.full_like", lambda x: np.full_like(x, "a")),
+        ("np.average", lambda x: np.average(x, weights="a")),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_named(name: str, call: Callable[[Any], Any]) -> None:
+    """And so is what it was given to."""
+    wanted = "an array or nested lists of numbers|integers below 2\\*\\*63, got a list with 9223372036854775808"
+    with pytest.raises(rg.ArgumentError, match=rf"^{re.escape(name)}: expected ({wanted})"):
+        call(rg.ragged([[1, 2], [3]]))
+
+
+def test_lists_beside_ragged_arguments() -> None:
+    """NumPy asks ragged arrays for functions whose first argument is a list or a number."""
+    x: Any = rg.ragged([[1, 2], [3]])
+    assert np.diff([[1, 2], [3, 4]], axis=1, append=x).tolist() == [[1, -1, 1], [1, -1]]
+    assert np.mean([[1, 2], [3, 3]], dtype=np.float32, where=rg.from_lengths([True] * 4, [2, 2])) == 2.25
+    for split in (np.split, np.array_split):
+        with pytest.raises(rg.ArgumentError, match=r"^np\.(array_)?split: expected a dense array, got a ragged one"):
+            split([1, 2], x)
+    with pytest.raises(rg.AxisError, match=r"^np\.diff: expected axis in \[0, 0\), got 1$"):
+        np.diff(1, axis=1, append=x)
