@@ -69,7 +69,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int) -> ArrayLike:
 
 def astype(x: ArrayLike, dtype: DTypeLike, copy: bool = True) -> ArrayLike:
     """The elements in another dtype. Nobody writes to them, so that `copy` makes no difference."""
-    return x.astype(dtype, copy=copy)
+    return _array(x).astype(dtype_of(dtype), copy=copy)
 
 
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> ArrayLike:
@@ -140,7 +140,7 @@ def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bo
 
 
 def _check_kind(name: str, kind: str | None) -> None:
-    if kind not in _KINDS:
+    if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
         raise ArgumentError(f"{name}: expected a kind of {', '.join(_KINDS[1:])}, got {kind!r}")
 
 

@@ -228,3 +228,12 @@ def test_lists_beside_ragged_arguments() -> None:
             split([1, 2], x)
     with pytest.raises(rg.AxisError, match=r"^np\.diff: expected axis in \[0, 0\), got 1$"):
         np.diff(1, axis=1, append=x)
+    with pytest.raises(
+        rg.ArgumentError, match=r"^np\.sort: expected a kind of quicksort, heapsort, mergesort, stable, got"
+    ):
+        np.sort(x, kind=np.zeros(3))  # pyright: ignore[reportCallIssue, reportArgumentType]
+    if hasattr(np, "astype"):  # NumPy 2.1
+        with pytest.raises(
+            rg.ArgumentError, match=r"^np\.astype: expected an array or nested lists of numbers, got str$"
+        ):
+            np.astype("a", x)
