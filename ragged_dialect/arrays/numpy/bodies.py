@@ -139,7 +139,7 @@ def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bo
     return named("argsort")(a, axis=axis)
 
 
-def _check_kind(name: str, kind: str | None) -> None:
+def _check_kind(name: str, kind: object) -> None:
     if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
         raise ArgumentError(f"{name}: expected a kind of {', '.join(_KINDS[1:])}, got {kind!r}")
 
