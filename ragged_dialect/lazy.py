@@ -11,7 +11,8 @@ else:
 
     class cached_property:
         """As that of `functools`, without the lock that it has before Python 3.12: one for all instances, which a fork
-        of another thread leaves taken for ever in the child. Two threads may both compute a value."""
+        of another thread leaves taken for ever in the child. Two threads may both compute a value, and get the first
+        one: programs have addresses of what structures hold."""
 
         def __init__(self, function: Callable[[object], object]) -> None:
             self.function = function
@@ -23,8 +24,7 @@ else:
         def __get__(self, instance: object, owner: type | None = None) -> object:
             if instance is None:
                 return self
-            value = instance.__dict__[self.name] = self.function(instance)
-            return value
+            return instance.__dict__.setdefault(self.name, self.function(instance))
 
 
 __all__ = ["cached_property"]

@@ -211,17 +211,20 @@ def _elements(tensor: Dense) -> Array:
         return _cupy().from_dlpack(tensor.contiguous())
     if not tensor.is_cpu:
         raise ArgumentError(f"expected a tensor on a CPU or CUDA device, got {tensor.device}")
-    if tensor.dtype == torch.bfloat16:
-        import ml_dtypes  # start-up time
-
-        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     try:
-        return tensor.numpy()
+        made = (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
     except TypeError:  # of short floats that NumPy does not have
         raise ArgumentError(f"expected a dtype of NumPy, or bfloat16, got {tensor.dtype}") from None
     except RuntimeError:
         hint = "rg.grad, rg.vjp and rg.jvp for torch.func; torch.compiler.disable for torch.compile"
         raise ArgumentError(f"expected a tensor that has values, got one that stands for others ({hint})") from None
+    if made.size and not tensor.data_ptr():  # NumPy takes memory of its own in place of none
+        raise ArgumentError("expected a tensor that has values, got one without memory (its storage was resized)")
+    if tensor.dtype == torch.bfloat16:
+        import ml_dtypes  # start-up time
+
+        return made.view(ml_dtypes.bfloat16)
+    return made
 
 
 GRADIENT = "expected what requires no gradient, got a tensor that does (detach it first)"

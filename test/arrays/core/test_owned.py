@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import pickle
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -259,3 +260,22 @@ def test_slices_of_lists_are_measured_by_their_lengths(monkeypatch: pytest.Monke
         looked_at.clear()
         assert axis.shown == count
         assert bool(looked_at) == (axis.letters[-1] != "w")
+
+
+def test_threads_have_one_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that one of them runs reads the vectors of what it found, which live as long as the array."""
+    x = rg.from_starts_lengths(V, starts(), lengths())
+    axis, both, found = x.structure(0), threading.Barrier(2), list[Structure]()
+    known = Structure.trusted
+
+    def trusted(*given: Any) -> Structure:
+        both.wait(10)
+        return known(*given)
+
+    monkeypatch.setattr(Structure, "trusted", trusted)
+    threads = [threading.Thread(target=lambda: found.append(axis.contiguous)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found[0] is found[1] is axis.contiguous
