@@ -86,7 +86,7 @@ class RaggedArray(Value, ArrayMethods):
         RuntimeCheckError where a structure does not fit; ArgumentError for a dtype or device that
         does not fit, and for values of another rank."""
         if storage.library(values) == "torch":
-            values = storage.in_order(values)
+            values = storage.in_memory(storage.in_order(values))
         taken = storage.contiguous(storage.peek(values))
         storage.check_dtype(taken.dtype)
         if taken.ndim != len(axes):

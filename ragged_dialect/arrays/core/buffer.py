@@ -57,7 +57,7 @@ class TensorBuffer(Buffer):
 
     def __init__(self, tensor: Dense, taken: Array | None = None) -> None:
         """Of a tensor in C order, and its elements where they were `taken`."""
-        super().__init__(storage.peek(tensor) if taken is None else taken)
+        super().__init__(storage.contiguous(storage.peek(tensor)) if taken is None else taken)
         self.tensor = tensor if tensor.requires_grad else tensor.detach()  # which `unsqueeze_` and others do not reach
 
     def given(self, library: str) -> Dense:

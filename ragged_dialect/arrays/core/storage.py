@@ -142,6 +142,15 @@ def in_order(tensor: Dense) -> Dense:
     return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
+def in_memory(tensor: Dense) -> Dense:
+    """A tensor in C order whose memory is that of the array that programs take; itself where it is so. Errors as of
+    `peek`."""
+    if address(tensor) or not tensor.is_cpu:
+        return tensor
+    tensor = tensor.resolve_neg()
+    return tensor if peek(tensor).flags.aligned else tensor.clone()
+
+
 def address(tensor: Dense) -> int:
     """Where the elements of a tensor in C order are, in the memory of the CPU, for code that takes an address. 0 where
     there are none, and for all that is not plainly so, of which `peek` makes an array, or an error."""

@@ -430,6 +430,14 @@ def test_tensors_that_are_not_plainly_in_memory(name: str) -> None:
             np.testing.assert_allclose(got.numpy(), expected.detach().numpy(), atol=1e-12)
 
 
+@pytest.mark.parametrize("like", [unaligned, lambda x: torch._neg_view(-x), lambda x: x.t().contiguous().t()])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_programs_read_the_memory_of_values(like: Any, requires_grad: bool) -> None:
+    x = ragged(like(values(5, 2).detach()).requires_grad_(requires_grad))
+    x.values.data.mul_(2)
+    np.testing.assert_allclose(np.exp(x).detach().values.numpy(), x.values.detach().exp().numpy())
+
+
 def test_saved_tensors_that_are_sparse() -> None:
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.detach().to_sparse()):
         y = np.exp(ragged(values(5, 2))).values
