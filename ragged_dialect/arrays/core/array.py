@@ -182,7 +182,7 @@ class RaggedArray(Value, ArrayMethods):
             raise ArgumentError(f"requires_grad_: expected an array of PyTorch's, got one of {self.spec.library}")
         if self.dtype.kind in "biu":
             raise ArgumentError(f"requires_grad_: expected an array of floats, got {self.dtype}")
-        tensor = self.buffer.given(self.spec.library)
+        tensor = self.whole
         if not tensor.is_leaf:
             raise ArgumentError("requires_grad_: expected an array that was not computed, got a result (use detach)")
         tensor.requires_grad_(requires_grad)
@@ -190,7 +190,7 @@ class RaggedArray(Value, ArrayMethods):
         return self
 
     def _put(self, tensor: Dense) -> None:
-        self.buffer = (RecordedBuffer if tensor.requires_grad else TensorBuffer)(tensor)
+        self.buffer = RecordedBuffer(tensor) if tensor.requires_grad else TensorBuffer(tensor.detach())
         self.spec = self.spec.of_library(storage.RECORDED if tensor.requires_grad else "torch")
         if self.layout.has_windows and hasattr(self, "_compacted"):
             del self._compacted
@@ -205,7 +205,7 @@ class RaggedArray(Value, ArrayMethods):
     def grad(self) -> RaggedArray | None:
         """The gradient that `backward` added to `stored.values`, with the structure of the array; None before, and for
         results."""
-        tensor = self.buffer.given(self.spec.library) if self.requires_grad else None
+        tensor = self.whole if self.requires_grad else None
         if tensor is None or not tensor.is_leaf or tensor.grad is None:
             return None
         return RaggedArray.of(tensor.grad, self.axes, op="grad", check=False)
@@ -217,13 +217,22 @@ class RaggedArray(Value, ArrayMethods):
         """The dense array of the elements that `offsets` and `starts` describe, in the library that they came
         from: of windows a copy, which is made once. Shared memory, not to be written: results of NumPy are
         read-only, PyTorch and CuPy have no such memory."""
-        return self.compacted.buffer.given(self.spec.library)
+        return self.compacted.whole
+
+    @property
+    def whole(self) -> Dense:
+        """The values as they are stored, in the library that they came from. PyTorch counts the changes of a tensor:
+        all have one, and not one each of the same memory."""
+        buffer = self.buffer
+        if self.spec.library == "torch" and not isinstance(buffer, TensorBuffer):
+            buffer = self.buffer = buffer.of_torch()
+        return buffer.given(self.spec.library)
 
     @property
     def stored(self) -> Stored:
         """Values and index vectors as they are stored; the values are not copied."""
         vectors = [self._given(vector) for axis in self.axes if axis is not None for vector in axis.copies.vectors]
-        return Stored(self.buffer.given(self.spec.library), tuple(vectors))
+        return Stored(self.whole, tuple(vectors))
 
     @property
     def compacted(self) -> RaggedArray:
@@ -310,7 +319,7 @@ def _is_long_copy(x: RaggedArray) -> bool:
 
 def _compacted(x: RaggedArray) -> RaggedArray:
     recorded = x.requires_grad
-    values: Dense = x.buffer.given(x.spec.library) if recorded else x.buffer.array
+    values: Dense = x.whole if recorded else x.buffer.array
     for number, axis in enumerate(x.axes):
         if axis is not None and axis.contiguous is not axis:
             at = axis.compaction()[1]

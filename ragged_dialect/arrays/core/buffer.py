@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.spec import DType
@@ -10,6 +10,12 @@ from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.runtime.frames import Owner, descriptor, descriptor_array, descriptor_at, pack_descriptor
 from ragged_dialect.runtime.signature import Array
+
+
+class HasBuffer(Protocol):
+    """An array."""
+
+    buffer: Buffer
 
 
 class Buffer:
@@ -56,9 +62,13 @@ class TensorBuffer(Buffer):
     __slots__ = ("tensor",)
 
     def __init__(self, tensor: Dense, taken: Array | None = None) -> None:
-        """Of a tensor in C order, and its elements where they were `taken`."""
-        super().__init__(storage.contiguous(storage.peek(tensor)) if taken is None else taken)
-        self.tensor = tensor if tensor.requires_grad else tensor.detach()  # which `unsqueeze_` and others do not reach
+        """Of a tensor in C order that nobody else has, and its elements where they were `taken`."""
+        array = storage.contiguous(storage.peek(tensor)) if taken is None else taken
+        self._array = array  # which nobody else has
+        self._packed = None
+        self.shape = array.shape
+        self.dtype = array.dtype
+        self.tensor = tensor
 
     def given(self, library: str) -> Dense:
         """The tensor, or one of the same memory."""
@@ -67,6 +77,26 @@ class TensorBuffer(Buffer):
     def of_torch(self) -> TensorBuffer:
         """Itself."""
         return self
+
+
+class ReshapedBuffer(Buffer):
+    """The memory of an array's buffer in another shape. Its tensor is a view of the one that the array then has, so
+    that PyTorch counts changes of both as one."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: HasBuffer, shape: tuple[int, ...]) -> None:
+        super().__init__(owner.buffer.array.reshape(shape))
+        self._owner = owner
+
+    def given(self, library: str) -> Dense:
+        """The array as one of a library."""
+        return self.of_torch().tensor if library == "torch" else super().given(library)
+
+    def of_torch(self) -> TensorBuffer:
+        """The same memory as that of a tensor."""
+        self._owner.buffer = known = self._owner.buffer.of_torch()
+        return TensorBuffer(known.tensor.detach().view(self.shape), self.array)
 
 
 class PassingBuffer(TensorBuffer):
@@ -106,7 +136,7 @@ class RecordedBuffer(TensorBuffer):
         self.dtype = plain.dtype
         self.tensor = tensor
         self._plain = plain
-        self._known = _whereabouts(tensor)
+        self._known = whereabouts(tensor)
 
     @property
     def array(self) -> Array:
@@ -124,7 +154,7 @@ class RecordedBuffer(TensorBuffer):
 
     def detached(self) -> Buffer:
         """The same memory, wherever it is by now (`.data`). ArgumentError for a tensor of another kind (`t_`)."""
-        now = _whereabouts(self.tensor)
+        now = whereabouts(self.tensor)
         if now == self._known:
             return self._plain
         tensor = self.tensor.detach()
@@ -134,7 +164,7 @@ class RecordedBuffer(TensorBuffer):
         return TensorBuffer(tensor.contiguous())
 
 
-def _whereabouts(tensor: Dense) -> tuple[Any, ...]:
+def whereabouts(tensor: Dense) -> tuple[Any, ...]:
     """What the elements of a tensor are, and where."""
     return tensor.dtype, tensor.shape, tensor.data_ptr(), tensor.is_contiguous()
 
@@ -145,7 +175,8 @@ def buffer_of(values: Dense, taken: Array) -> Buffer:
         return Buffer(taken)
     if storage.is_recorded(values):
         return RecordedBuffer(values, TensorBuffer(values.detach(), taken))
-    return TensorBuffer(values, taken)
+    # What others have is another one, which `unsqueeze_` and others do not reach.
+    return TensorBuffer(values if values.requires_grad else values.detach(), taken)
 
 
 class AllocatedBuffer(Owner, Buffer):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.buffer import whereabouts
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.leaves import Leaves, Origin, tensor_of
@@ -157,17 +159,21 @@ class Elsewhere(Guard):
 
 
 class Versions(Guard):
-    """Tensors of PyTorch were not changed in place since, where it counts such changes."""
+    """Tensors of PyTorch were not changed in place since, where it counts such changes, nor have other memory (`.data`),
+    which it does not count."""
 
-    def __init__(self, op: str, arrays: Iterable[ArrayLike]) -> None:
+    def __init__(self, op: str, arrays: Sequence[ArrayLike]) -> None:
+        for x in arrays:
+            if isinstance(x, RaggedArray) and x.spec.library == "torch":  # the tensor that `values` will be of
+                x.buffer = x.buffer.of_torch()
         tensors = [tensor for x in arrays if (tensor := tensor_of(x)) is not None and not tensor.is_inference()]
         self._op = op
-        self._known = [(tensor, tensor._version) for tensor in tensors]
+        self._known = [(tensor, tensor._version, whereabouts(tensor)) for tensor in tensors]
 
     def __call__(self, leaves: Leaves = ()) -> None:
         """ArgumentError where one was changed."""
-        for tensor, version in self._known:
-            if tensor._version != version:
+        for tensor, version, where in self._known:
+            if tensor._version != version or whereabouts(tensor) != where:
                 made = f"{tuple(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
                 raise ArgumentError(
                     f"{self._op}: expected tensors as they were, got one of shape {made} changed in place"

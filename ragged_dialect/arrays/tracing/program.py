@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.buffer import AllocatedBuffer, Buffer
+from ragged_dialect.arrays.core.buffer import AllocatedBuffer, Buffer, ReshapedBuffer, TensorBuffer
 from ragged_dialect.arrays.core.spec import Spec, spec
-from ragged_dialect.arrays.core.storage import ArrayLike, Dense, give
+from ragged_dialect.arrays.core.storage import ArrayLike, Dense, give, in_memory
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.calls import Leaves, Parts, Run
 from ragged_dialect.arrays.tracing.guards import structure_at
@@ -109,13 +109,22 @@ def _with_extents(result: Result, buffer: Buffer) -> Spec:
 
 
 def _viewed(leaf: Leaf, shape: tuple[int, ...] | None) -> Buffer:
-    """The buffer of an argument, in another shape."""
-    buffer = leaf.buffer if isinstance(leaf, RaggedArray) else Buffer(leaf.array)
-    if shape is None:
-        return buffer
-    if 0 in buffer.shape:  # -1 cannot be told from nothing
-        shape = tuple(buffer.shape[0] if e < 0 and 0 in shape else max(e, 0) for e in shape)
-    return Buffer(buffer.array.reshape(shape))
+    """The buffer of an argument, in another shape. PyTorch counts changes of both arrays as one."""
+    is_ragged, is_torch = isinstance(leaf, RaggedArray), leaf.spec.library == "torch"
+    known = leaf.buffer if is_ragged else leaf
+    if shape is not None and 0 in known.shape:  # -1 cannot be told from nothing
+        shape = tuple(known.shape[0] if e < 0 and 0 in shape else max(e, 0) for e in shape)
+    if not is_torch:
+        if shape is not None:
+            return Buffer(known.array.reshape(shape))
+        return known if is_ragged else Buffer(known.array)
+    if not is_ragged:
+        tensor = in_memory(leaf.tensor.detach())
+        return TensorBuffer(tensor if shape is None else tensor.view(shape))
+    if shape is not None:
+        return ReshapedBuffer(leaf, shape)
+    leaf.buffer = made = leaf.buffer.of_torch()
+    return made
 
 
 def _structure(axis: Origin | NewStructure, leaves: Leaves, parts: Parts, new: New) -> Structure:

@@ -189,6 +189,25 @@ def test_tensors_that_are_changed(changed: str) -> None:
     assert len(expected) == 2
 
 
+@pytest.mark.parametrize("data", ["small", "transposed", "of another dtype"])
+def test_tensors_of_other_memory(data: str) -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    w = torch.tensor(W)
+    result, pull = rg.vjp(lambda x, w: np.tanh(x @ w), rg.from_lengths(torch.tensor(X.values), LENGTHS), w)
+    w.data = {"small": w[:1, :1].clone(), "transposed": w.t().contiguous().t(), "of another dtype": w.float()}[data]
+    with pytest.raises(rg.ArgumentError, match="vjp: expected tensors as they were"):
+        pull(result)
+
+
+def test_results_that_are_arguments() -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    x = np.exp(rg.from_lengths(torch.tensor(X.values), LENGTHS))
+    result, pull = rg.vjp(lambda x: x * x, x)
+    x.values.mul_(2)
+    with pytest.raises(rg.ArgumentError, match="vjp: expected tensors as they were"):
+        pull(result)
+
+
 def test_tensors_that_are_changed_between_calls_of_a_program() -> None:
     torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
     x, w = rg.from_lengths(torch.tensor(X.values), LENGTHS), torch.tensor(W)
