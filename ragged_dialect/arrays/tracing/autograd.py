@@ -18,7 +18,7 @@ from ragged_dialect.arrays.tracing.building import Traceable, build
 from ragged_dialect.arrays.tracing.derivatives import floats
 from ragged_dialect.arrays.tracing.function import Compiled, Function, requires_gradient
 from ragged_dialect.arrays.tracing.keeping import Keeping, keeping, kept_leaf, replayed
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec, require_plain, unchanging
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, held_now, leaf_spec, require_plain, unchanging
 from ragged_dialect.arrays.tracing.results import is_number, shown
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -85,12 +85,13 @@ class RecordedProgram:
         made = self._run(leaves)
         results += made[: len(self._results)]
         beside = iter(made[len(self._results) :])
-        held = [tensor for leaf in self._captured if (tensor := tensor_of(leaf)) is not None]
+        captured = held_now(self._captured)
+        held = [tensor for leaf in captured if (tensor := tensor_of(leaf)) is not None]
         saved = (*tensors, *held, *[_tensor(next(beside) if k is None else results[k]) for k in self._kept])
         ctx.save_for_backward(*saved)
         ctx.saved_as = [_kind(tensor) for tensor in saved]
         ctx.program = self
-        ctx.leaves = [_maker(x, x.spec) if _of_torch(x) else unchanging(x) for x in (*leaves, *self._captured)]
+        ctx.leaves = [_maker(x, x.spec) if _of_torch(x) else unchanging(x) for x in (*leaves, *captured)]
         ctx.results = [_maker(results[k], self._results[k].spec) for k in self._floats]
         return tuple([_tensor(results[k]) for k in self._floats])
 

@@ -15,7 +15,7 @@ from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded
 from ragged_dialect.arrays.tracing.guards import Versions
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
 from ragged_dialect.arrays.tracing.keeping import keeping, kept_leaf, replayed
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, unchanging
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, held_now, unchanging
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import running, traced
@@ -151,7 +151,7 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Pullback]:
         return unflatten(recorded.tree, recorded.results), Pullback(lambda given: _pulled(recorded, given), 0)
     recorded = any(getattr(leaf, "requires_grad", False) for leaf in leaves)  # then PyTorch's graph keeps what it needs
     results, kept, taped = _valued(Static.of_function("vjp", function), not recorded)(*arguments)
-    given = [*leaves, *taped.tape.captured]
+    given = [*leaves, *held_now(taped.tape.captured)]
     own = [x if isinstance(x, RaggedArray) else unchanging(x) for x in given]
     # Results that the caller has: those of NumPy are read-only, other libraries have no such memory.
     shared = [isinstance(x, RaggedArray) and x.spec.library == "numpy" for x in kept]

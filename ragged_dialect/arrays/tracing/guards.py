@@ -159,8 +159,8 @@ class Elsewhere(Guard):
 
 
 class Versions(Guard):
-    """Tensors of PyTorch were not changed in place since, where it counts such changes, nor have other memory (`.data`),
-    which it does not count."""
+    """Tensors of PyTorch were not changed in place since, where it counts such changes, nor have other memory
+    (`.data`), which it does not count."""
 
     def __init__(self, op: str, arrays: Sequence[ArrayLike]) -> None:
         for x in arrays:

@@ -27,10 +27,11 @@ class DenseLeaf:
     """A dense array as an argument: contiguous, of NumPy or CuPy; and the tensor of PyTorch that it is. Of a tensor
     alone the array is made when somebody looks at it."""
 
-    __slots__ = ("_array", "shape", "spec", "tensor")
+    __slots__ = ("_array", "_source", "shape", "spec", "tensor")
 
     def __init__(self, array: Array | None, made: Spec, tensor: Dense = None) -> None:
         self._array = array
+        self._source: Dense = None
         self.tensor = tensor
         self.shape: tuple[int, ...] = tuple(tensor.shape) if array is None else array.shape
         self.spec = made
@@ -57,9 +58,24 @@ class DenseLeaf:
         """The same memory with another spec."""
         return DenseLeaf(self._array, made, self.tensor)
 
-    def held(self) -> DenseLeaf:
-        """The same memory for later calls: the dtype and the shape of the caller's array can be set in place."""
-        return DenseLeaf(self.array.view(), self.spec, self.tensor)
+    def held(self, value: Dense) -> DenseLeaf:
+        """The same memory for later calls: the dtype and the shape of the caller's array can be set in place. Of a
+        value that is not in C order, whose copy this is, what it has by then."""
+        made = DenseLeaf(self.array.view(), self.spec, self.tensor)
+        if storage.library(value) is not None:
+            known = storage.peek(value)
+            if not storage.namespace(known).may_share_memory(known, made.array):
+                made._source = value.view() if self.tensor is None else value.detach()
+                made.tensor = None if self.tensor is None else made._source  # whose changes PyTorch counts
+        return made
+
+    def now(self) -> DenseLeaf:
+        """What is held, as it is now."""
+        if self._source is None:
+            return self
+        tensor = None if self.tensor is None else storage.in_order(self._source)
+        array = storage.contiguous(storage.peek(self._source if tensor is None else tensor))
+        return DenseLeaf(array, self.spec, tensor)
 
 
 Leaf: TypeAlias = Any
@@ -150,6 +166,11 @@ HELD = (
     "expected what requires a gradient as an argument, got an array that the traced function holds on to (carry it in "
     "loops, or call them in rg.jit)"
 )
+
+
+def held_now(captured: Leaves) -> list[Leaf]:
+    """The arrays that a function holds on to, for a call."""
+    return [x.now() if isinstance(x, DenseLeaf) else x for x in captured]
 
 
 def require_plain(captured: Leaves) -> None:

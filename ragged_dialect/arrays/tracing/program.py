@@ -12,7 +12,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike, Dense, give, in_memory
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.calls import Leaves, Parts, Run
 from ragged_dialect.arrays.tracing.guards import structure_at
-from ragged_dialect.arrays.tracing.leaves import Leaf, Origin, require_plain
+from ragged_dialect.arrays.tracing.leaves import Leaf, Origin, held_now, require_plain
 from ragged_dialect.arrays.tracing.plan import NewStructure, Plan, Result
 from ragged_dialect.runtime.memory import explained
 
@@ -36,7 +36,7 @@ class Program:
         """The results of a call, in order. AllocationError where there is no memory."""
         if self._captured:
             require_plain(self._captured)
-            leaves = (*leaves, *self._captured)
+            leaves = (*leaves, *held_now(self._captured))
         try:
             for guard in self._guards:
                 guard(leaves)

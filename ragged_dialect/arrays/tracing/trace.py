@@ -177,7 +177,7 @@ class Trace:
         if found is None:
             if getattr(value, "requires_grad", False):
                 raise ArgumentError(HELD)
-            leaf = value.fixed() if isinstance(value, DenseLeaf) else dense_leaf(value, where=self.device).held()
+            leaf = value.fixed() if isinstance(value, DenseLeaf) else dense_leaf(value, where=self.device).held(value)
             found = self._captured[id(value)] = self.capture(leaf)
             self._alive.append(value)
         return found

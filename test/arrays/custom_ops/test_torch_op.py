@@ -255,9 +255,10 @@ def test_it_does_what_it_did_when_it_was_made() -> None:
     assert x.grad.tolist() == [2.0] * 3
 
 
-def test_changes_of_what_a_function_holds_on_to_are_noticed() -> None:
+@pytest.mark.parametrize("step", [1, 2])
+def test_changes_of_what_a_function_holds_on_to_are_noticed(step: int) -> None:
     values, offsets = made([2, 1], 4)
-    weights = torch.arange(4.0, dtype=torch.float64)
+    weights = torch.arange(4.0 * step, dtype=torch.float64)[::step]
     result = op_of(lambda x: x * weights, rg.from_offsets(values, offsets))(values.requires_grad_(), offsets)[0]
     weights.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
