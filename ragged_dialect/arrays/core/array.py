@@ -182,7 +182,7 @@ class RaggedArray(Value, ArrayMethods):
             raise ArgumentError(f"requires_grad_: expected an array of PyTorch's, got one of {self.spec.library}")
         if self.dtype.kind in "biu":
             raise ArgumentError(f"requires_grad_: expected an array of floats, got {self.dtype}")
-        tensor = self.whole
+        tensor = whole(self)
         if not tensor.is_leaf:
             raise ArgumentError("requires_grad_: expected an array that was not computed, got a result (use detach)")
         tensor.requires_grad_(requires_grad)
@@ -205,7 +205,7 @@ class RaggedArray(Value, ArrayMethods):
     def grad(self) -> RaggedArray | None:
         """The gradient that `backward` added to `stored.values`, with the structure of the array; None before, and for
         results."""
-        tensor = self.whole if self.requires_grad else None
+        tensor = whole(self) if self.requires_grad else None
         if tensor is None or not tensor.is_leaf or tensor.grad is None:
             return None
         return RaggedArray.of(tensor.grad, self.axes, op="grad", check=False)
@@ -217,22 +217,13 @@ class RaggedArray(Value, ArrayMethods):
         """The dense array of the elements that `offsets` and `starts` describe, in the library that they came
         from: of windows a copy, which is made once. Shared memory, not to be written: results of NumPy are
         read-only, PyTorch and CuPy have no such memory."""
-        return self.compacted.whole
-
-    @property
-    def whole(self) -> Dense:
-        """The values as they are stored, in the library that they came from. PyTorch counts the changes of a tensor:
-        all have one, and not one each of the same memory."""
-        buffer = self.buffer
-        if self.spec.library == "torch" and not isinstance(buffer, TensorBuffer):
-            buffer = self.buffer = buffer.of_torch()
-        return buffer.given(self.spec.library)
+        return whole(self.compacted)
 
     @property
     def stored(self) -> Stored:
         """Values and index vectors as they are stored; the values are not copied."""
         vectors = [self._given(vector) for axis in self.axes if axis is not None for vector in axis.copies.vectors]
-        return Stored(self.whole, tuple(vectors))
+        return Stored(whole(self), tuple(vectors))
 
     @property
     def compacted(self) -> RaggedArray:
@@ -301,6 +292,15 @@ class RaggedArray(Value, ArrayMethods):
         )
 
 
+def whole(x: RaggedArray) -> Dense:
+    """The values as they are stored, in the library that they came from. PyTorch counts the changes of a tensor: all
+    have one, and not one each of the same memory."""
+    buffer = x.buffer
+    if x.spec.library == "torch" and not isinstance(buffer, TensorBuffer):
+        buffer = x.buffer = buffer.of_torch()
+    return buffer.given(x.spec.library)
+
+
 def _is_long_copy(x: RaggedArray) -> bool:
     """Whether a compiled copy of what is inside windows, by all threads, is worth its program."""
     axis, rest = x.first, x.axes[1:]
@@ -319,7 +319,7 @@ def _is_long_copy(x: RaggedArray) -> bool:
 
 def _compacted(x: RaggedArray) -> RaggedArray:
     recorded = x.requires_grad
-    values: Dense = x.whole if recorded else x.buffer.array
+    values: Dense = whole(x) if recorded else x.buffer.array
     for number, axis in enumerate(x.axes):
         if axis is not None and axis.contiguous is not axis:
             at = axis.compaction()[1]

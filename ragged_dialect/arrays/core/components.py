@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.array import RaggedArray, whole
 from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import LayoutError
@@ -22,7 +22,7 @@ def components(x: RaggedArray, count: int | None = None) -> list[RaggedArray | D
         return [_row(x, at) for at in range(total)]
     pieces = _Pieces(axis)
     if len(axis.letters) == 2 and axis.letters[1] in RAGGED and all(other is None for other in x.axes[1:]):
-        values, starts, lengths = x.whole, pieces.starts[1][:total], pieces.lengths[1][:total]
+        values, starts, lengths = whole(x), pieces.starts[1][:total], pieces.lengths[1][:total]
         return [values[low:high] for low, high in zip(starts.tolist(), (starts + lengths).tolist(), strict=True)]
     return [_component(x, *pieces.component(at)) for at in range(total)]
 
@@ -87,12 +87,12 @@ class _Pieces:
 
 def _row(x: RaggedArray, at: int) -> RaggedArray | Dense:
     """A component where dim 0 is a storage axis."""
-    taken = x.whole[at]
+    taken = whole(x)[at]
     return RaggedArray.of(taken, x.axes[1:], op="unbind", check=False)
 
 
 def _component(x: RaggedArray, low: int, high: int, levels: Structure | tuple[int | None, ...]) -> RaggedArray | Dense:
-    values = x.whole
+    values = whole(x)
     values = values if high < 0 else values[low:high]
     axes = x.axes[1:]
     if isinstance(levels, tuple):
