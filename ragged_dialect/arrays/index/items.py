@@ -21,8 +21,9 @@ from ragged_dialect.narrowing import is_integer, is_tuple
 def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
     given = tuple(map(_number, index)) if is_tuple(index) else (index,)
-    items = _expanded(x, given)
-    if not _SIMPLE.issuperset(map(type, given)):
+    is_simple = _SIMPLE.issuperset(map(type, given))
+    items = _expanded(x, given, is_simple)
+    if not is_simple:
         traced = [k for k, item in enumerate(items) if is_traced(item) and not item.ndim and item.dtype.kind == "i"]
         arrays = [k for k, item in enumerate(items) if _is_array(item) and k not in traced] if len(given) > 1 else []
         if arrays:
@@ -130,13 +131,13 @@ def _bound(given: SupportsIndex) -> int:
     return integer("getitem", "a bound", given)
 
 
-def _expanded(x: Value, items: tuple[object, ...]) -> list[object]:
-    """The items with `...` replaced by whole slices."""
-    rank, simple = x.ndim, _SIMPLE.issuperset(map(type, items))
-    used = len(items) if simple else sum(_dims_used(x, item, item is items[0]) for item in items)
+def _expanded(x: Value, items: tuple[object, ...], is_simple: bool) -> list[object]:
+    """The items with `...` replaced by whole slices; simple ones stand for a dim each."""
+    rank = x.ndim
+    used = len(items) if is_simple else sum(_dims_used(x, item, item is items[0]) for item in items)
     if used > rank:
         raise AxisError(f"getitem: expected indices of at most {rank} dims, got {used}")
-    if simple:
+    if is_simple:
         return list(items)
     at = [k for k, item in enumerate(items) if item is Ellipsis]
     if len(at) > 1:

@@ -141,10 +141,10 @@ def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bo
 
 def _check_kind(name: str, kind: object) -> None:
     if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
-        raise ArgumentError(f"{name}: expected a kind of {', '.join(_KINDS[1:])}, got {kind!r}")
+        raise ArgumentError(f"{name}: expected a kind of {', '.join(_KINDS)}, got {kind!r}")
 
 
-_KINDS = None, "quicksort", "heapsort", "mergesort", "stable"
+_KINDS = "quicksort", "heapsort", "mergesort", "stable"
 
 
 def lexsort(keys: ArrayLike, axis: int = -1) -> ArrayLike:
