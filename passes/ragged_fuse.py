@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
-from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import (
@@ -24,16 +23,12 @@ from ragged_dialect.iteration import BACKWARDS, MAPPING, touches_ragged, whole_v
 from ragged_dialect.passes.analysis.gathering import Gathered, inline_gathered
 from ragged_dialect.passes.analysis.loop_nest import FusedNest, Operand, Ref, follow, inline, join, write
 from ragged_dialect.passes.analysis.structure.keys import structural_source
+from ragged_dialect.passes.analysis.structure.sources import STRUCTURAL, use_source
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
-from ragged_dialect.segments import segments
-from ragged_dialect.tensor_rules import is_said_to_user
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
-_STRUCTURAL = frozenset(f"ragged.{name}" for name in ("assert_conform", "empty", "lengths", "max_length", "total")) | {
-    "tensor.dim"
-}
-_OF_STRUCTURE = _STRUCTURAL | {"ragged.offsets", "ragged.row_ids", "ragged.starts"}
+_OF_STRUCTURE = STRUCTURAL | {"ragged.offsets", "ragged.row_ids", "ragged.starts"}
 _CHEAP = frozenset(
     ("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "arith.cmpf", "arith.maximumf", "arith.minimumf",
      "arith.addi", "arith.subi", "arith.muli", "arith.cmpi", "arith.maxsi", "arith.minsi", "arith.andi", "arith.ori",
@@ -137,7 +132,7 @@ class _Block:
     def use_sources(self) -> None:
         """Let what reads structure alone read it where it comes from."""
         for op in self.ops:
-            _use_source(op, self.sources)
+            use_source(op, self.sources)
 
     def fuse(self, siblings: bool) -> None:
         """Fuse producers into consumers, then join nests."""
@@ -473,24 +468,6 @@ def _moves_less(nest: FusedNest, value: ir.Value, users: int) -> bool:
         return False
     written, *read = map(bit_width, types)
     return users * sum(read) <= sum(read) + (1 + users) * written
-
-
-def _use_source(op: ir.Operation, sources: dict[ir.Value, ir.Value]) -> None:
-    """Let an op that reads structure alone read it where it comes from."""
-    if op.name not in _STRUCTURAL or "stored" in op.attributes or is_said_to_user(op):
-        return
-    stored = made_by(op.operands[0], "ragged.values") if op.name == "tensor.dim" else None
-    if stored is not None and set(shape_of(stored.operands[0].type).layout.letters) <= {*"dr"}:
-        source = structural_source(stored.operands[0], sources)
-        if source != stored.operands[0]:
-            with ir.InsertionPoint(op), op.location:
-                op.operands[0] = builders.values(source)
-    for number, value in enumerate(op.operands):
-        if is_ragged(value.type):
-            op.operands[number] = structural_source(value, sources)
-    if op.name == "ragged.empty":
-        sizes = segments([v.type for v in op.operands])
-        op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
 
 
 def _like_of(op: ir.Operation, nest: FusedNest, sources: dict[ir.Value, ir.Value]) -> ir.Value | None:
