@@ -194,6 +194,11 @@ class Case:
         return self.ids % BINS
 
     @cached_property
+    def other_ids(self) -> Array:
+        """Another row of the table for every row."""
+        return np.random.default_rng(10).integers(0, TABLE, self.rows)
+
+    @cached_property
     def wanted(self) -> Array:
         """A fifth of the rows of the table, in no order."""
         return np.random.default_rng(9).permutation(TABLE)[: TABLE // 5]

@@ -130,6 +130,16 @@ def _one_query(case: Case) -> Callable[[], Any]:
     return lambda: rg.attention(queries, heads, heads).values
 
 
+def _of_ids(function: Callable[[Any, Any], Any]) -> Callable[[Case], Callable[[], Any]]:
+    """Of two lists of ids for each component."""
+
+    def prepare(case: Case) -> Callable[[], Any]:
+        ids, others = (rg.from_offsets(x, case.offsets) for x in (case.ids, case.other_ids))
+        return lambda: function(ids, others)
+
+    return prepare
+
+
 _window_sums = rg.jit(lambda x: rg.windows(x, WINDOW).sum(2))
 _positive_sum = rg.jit(lambda x: x.sum(1, where=x > 0))
 _any_above = rg.jit(lambda x: (x > 2).any(1))
@@ -155,6 +165,11 @@ OPERATIONS = {
     "x * 2 + 1": _on(rg.jit(lambda x: x * 2 + 1)),
     "x - mean": _on(rg.jit(lambda x: x - x.mean(1, keepdims=True)), "f"),
     "x @ w": _on_features(lambda x, case: x @ case.weights),
+    "exp": _on(np.exp, "f"),
+    "tanh": _on(np.tanh, "f"),
+    "where": _on(rg.jit(lambda x: np.where(x > 0, x, 0))),
+    "rms_norm": _on_features(lambda x, case: rg.rms_norm(x)),
+    "log_softmax": _on(lambda x: rg.log_softmax(x, 1), "f"),
     "attention": _attention,
     "one query": _one_query,
     "var": _on(lambda x: x.var(1), "f"),
@@ -172,9 +187,15 @@ OPERATIONS = {
     "segment_sum": lambda case: lambda: rg.segment_sum(case.values, case.ids, TABLE),
     "ungroup": _ungroup,
     "running max": _on_lists(lambda x, case: np.maximum.accumulate(x, axis=1)),
+    "local_index": lambda case: lambda: rg.local_index(rg.from_offsets(case.ids, case.offsets)),
+    "union": _of_ids(rg.union),
+    "intersection": _of_ids(rg.intersection),
+    "contains": _of_ids(rg.contains),
     "sort": _on_lists(lambda x, case: rg.sort(x, axis=1)),
     "argsort": _on_lists(lambda x, case: rg.argsort(x, axis=1)),
     "median": _on_lists(lambda x, case: rg.median(x, axis=1), "f"),
+    "quantile": _on_lists(lambda x, case: rg.quantile(x, 0.9, axis=1), "f"),
+    "ranks": _on_lists(lambda x, case: rg.rankdata(x, axis=1)),
     "unique": _on_lists(lambda x, case: rg.unique(x, axis=1)),
     "searchsorted": _on_lists(lambda x, case: rg.searchsorted(np.sort(case.table), x)),
     "bincount": lambda case: lambda: rg.bincount(rg.from_offsets(case.binned, case.offsets), BINS),

@@ -44,4 +44,7 @@ OPERATIONS = {
     "softmax": _compiled(_softmax),
     "layer_norm": _compiled(_layer_norm),
     "x * 2 + 1": _compiled(lambda x, ids, count: x * 2 + 1),
+    "exp": _compiled(lambda x, ids, count: jnp.exp(x)),
+    "tanh": _compiled(lambda x, ids, count: jnp.tanh(x)),
+    "where": _compiled(lambda x, ids, count: jnp.where(x > 0, x, 0)),
 }

@@ -252,6 +252,128 @@ def _median(x: Any, offsets: Any, out: Any) -> None:
 
 
 @_loops
+def _quantile(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        out[i, 0] = np.quantile(x[offsets[i] : offsets[i + 1], 0], 0.9)
+
+
+@_loops
+def _ranks(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        start, end = offsets[i], offsets[i + 1]
+        order = np.argsort(x[start:end, 0])
+        first = 0
+        while first < order.size:  # equal ones have the mean of their ranks
+            last = first + 1
+            while last < order.size and x[start + order[last], 0] == x[start + order[first], 0]:
+                last += 1
+            for k in range(first, last):
+                out[start + order[k], 0] = (first + last + 1) / 2
+            first = last
+
+
+@_loops
+def _log_softmax(x: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        start, end = offsets[i], offsets[i + 1]
+        if start == end:
+            continue
+        top = x[start].copy()
+        for j in range(start + 1, end):
+            for k in range(x.shape[1]):
+                top[k] = max(top[k], x[j, k])
+        total = np.zeros_like(top)
+        for j in range(start, end):
+            for k in range(x.shape[1]):
+                total[k] += np.exp(x[j, k] - top[k])
+        top += np.log(total)
+        for j in range(start, end):
+            for k in range(x.shape[1]):
+                out[j, k] = x[j, k] - top[k]
+
+
+@_loops
+def _rms_norm(x: Any, offsets: Any, out: Any) -> None:
+    for j in prange(x.shape[0]):
+        square = x.dtype.type(0)
+        for k in range(x.shape[1]):
+            square += x[j, k] ** 2
+        factor = 1 / np.sqrt(square / x.shape[1] + x.dtype.type(1e-5))
+        for k in range(x.shape[1]):
+            out[j, k] = x[j, k] * factor
+
+
+@_loops
+def _exp(x: Any, offsets: Any, out: Any) -> None:
+    for j in prange(x.shape[0]):
+        for k in range(x.shape[1]):
+            out[j, k] = np.exp(x[j, k])
+
+
+@_loops
+def _tanh(x: Any, offsets: Any, out: Any) -> None:
+    for j in prange(x.shape[0]):
+        for k in range(x.shape[1]):
+            out[j, k] = np.tanh(x[j, k])
+
+
+@_loops
+def _where(x: Any, offsets: Any, out: Any) -> None:
+    for j in prange(x.shape[0]):
+        for k in range(x.shape[1]):
+            out[j, k] = x[j, k] if x[j, k] > 0 else 0
+
+
+@_loops
+def _local_index(offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        for j in range(offsets[i], offsets[i + 1]):
+            out[j] = j - offsets[i]
+
+
+@_loops
+def _united(a: Any, b: Any, offsets: Any, counts: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        start, end = offsets[i], offsets[i + 1]
+        own = np.unique(np.concatenate((a[start:end], b[start:end])))
+        counts[i + 1] = own.size
+        out[2 * start : 2 * start + own.size] = own
+
+
+@_loops
+def _common(a: Any, b: Any, offsets: Any, counts: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        start, end = offsets[i], offsets[i + 1]
+        first, second = np.unique(a[start:end]), np.unique(b[start:end])
+        j, k, count = 0, 0, 0
+        while j < first.size and k < second.size:
+            if first[j] == second[k]:
+                out[2 * start + count] = first[j]
+                count += 1
+            smaller = first[j] <= second[k]
+            k += first[j] >= second[k]
+            j += smaller
+        counts[i + 1] = count
+
+
+@_loops
+def _packed(x: Any, offsets: Any, begins: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        count = begins[i + 1] - begins[i]
+        out[begins[i] : begins[i + 1]] = x[2 * offsets[i] : 2 * offsets[i] + count]
+
+
+@_loops
+def _contains(a: Any, b: Any, offsets: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        start, end = offsets[i], offsets[i + 1]
+        own = np.sort(a[start:end])
+        for j in range(start, end):
+            k = np.searchsorted(own, b[j])
+            out[j] = k < own.size and own[k] == b[j]
+
+
+@_loops
 def _bincount(x: Any, offsets: Any, out: Any) -> None:
     for i in prange(offsets.size - 1):
         out[i] = 0
@@ -359,6 +481,41 @@ def _prepare_bincount(case: Case) -> Callable[[], Any]:
     return call
 
 
+def _prepare_local_index(case: Case) -> Callable[[], Any]:
+    def call() -> Any:
+        out = np.empty(case.rows, np.int64)
+        _local_index(case.offsets, out)
+        return out
+
+    return call
+
+
+def _of_sets(kernel: Any) -> Callable[[Case], Callable[[], Any]]:
+    """A kernel that puts as many ids as a component has, twice at most, where there is room, packed behind it."""
+
+    def prepare(case: Case) -> Callable[[], Any]:
+        def call() -> Any:
+            counts, room = np.zeros(case.lengths.size + 1, np.int64), np.empty(2 * case.rows, np.int64)
+            kernel(case.ids, case.other_ids, case.offsets, counts, room)
+            begins = np.cumsum(counts)
+            out = np.empty(int(begins[-1]), np.int64)
+            _packed(room, case.offsets, begins, out)
+            return out
+
+        return call
+
+    return prepare
+
+
+def _prepare_contains(case: Case) -> Callable[[], Any]:
+    def call() -> Any:
+        out = np.empty(case.rows, np.bool_)
+        _contains(case.ids, case.other_ids, case.offsets, out)
+        return out
+
+    return call
+
+
 def _prepare_isin(case: Case) -> Callable[[], Any]:
     def call() -> Any:
         out = np.empty(case.rows, np.bool_)
@@ -432,6 +589,17 @@ OPERATIONS = {
     "segment_sum": _prepare_segment_sum,
     "sort": _of_lists(_over(_sort, _rows)),
     "median": _of_lists(_over(_median, _components)),
+    "quantile": _of_lists(_over(_quantile, _components)),
+    "ranks": _of_lists(_over(_ranks, _rows, np.float64)),
+    "log_softmax": _over(_log_softmax, _rows),
+    "rms_norm": _over(_rms_norm, _rows),
+    "exp": _over(_exp, _rows),
+    "tanh": _over(_tanh, _rows),
+    "where": _over(_where, _rows),
+    "local_index": _prepare_local_index,
+    "union": _of_sets(_united),
+    "intersection": _of_sets(_common),
+    "contains": _prepare_contains,
     "bincount": _prepare_bincount,
     "isin": _prepare_isin,
     "x * 2 + 1": _prepare_affine,

@@ -31,6 +31,21 @@ def _layer_norm(case: Case) -> Callable[[], Any]:
     return lambda: array(torch.nn.functional.layer_norm(x, x.shape[-1:]))
 
 
+def _rms_norm(case: Case) -> Callable[[], Any]:
+    x = _values(case)
+    return lambda: array(torch.nn.functional.rms_norm(x, x.shape[-1:], eps=1e-5))
+
+
+def _each(function: Callable[[Any], Any]) -> Callable[[Case], Callable[[], Any]]:
+    """A function of every element."""
+
+    def prepare(case: Case) -> Callable[[], Any]:
+        x = _values(case)
+        return lambda: array(function(x))
+
+    return prepare
+
+
 def _to_padded(case: Case) -> Callable[[], Any]:
     parts = tensor(case.values).split(case.lengths.tolist())
     return lambda: array(torch.nn.utils.rnn.pad_sequence(parts, batch_first=True))
@@ -144,6 +159,10 @@ OPERATIONS = {
     "moe, skewed": lambda case: _moe(case, case.skewed_experts),
     "x @ w": _product,
     "x * 2 + 1": _affine,
+    "exp": _each(torch.exp),
+    "tanh": _each(torch.tanh),
+    "where": _each(torch.relu),
+    "rms_norm": _rms_norm,
     "attention": attention,
     "one query": lambda case: attention(case, 1),
 }

@@ -56,11 +56,12 @@ func.func @small(%x: memref<8x64xf32>, %s: f32) {
   return
 }
 
-// Ops over the same rows share a loop, and what only they use is allocated for a chunk.
+// Ops over the same rows share a loop, and what only they use is allocated for a chunk: a row, as what is read twice and
+// written has a sixteenth of the elements, which stay in the first cache.
 // CHECK-LABEL: func.func @rows
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x64xf32>, %[[Y:[a-z0-9]+]]: memref<?x64xf32>
 // CHECK-COUNT-1: scf.for
-// CHECK: %[[T:.*]] = memref.alloc() {{.*}} : memref<16xf32>
+// CHECK: %[[T:.*]] = memref.alloc() {{.*}} : memref<1xf32>
 // CHECK: %[[TS:.*]] = memref.subview %[[T]][0] [%{{.*}}]
 // CHECK: %[[XS:.*]] = memref.subview %[[X]]
 // CHECK: linalg.fill {{.*}} outs(%[[TS]]
@@ -295,8 +296,31 @@ func.func @whole(%o: memref<?xi64>, %n: index, %x: memref<?x64xf32>, %w: memref<
   return
 }
 
-// Rows that three ops go through are cut into chunks of a sixteenth of the elements, 16 rows of 4: they stay in the first
-// cache.
+// Rows that are read twice, and not written, are cut into chunks of all elements, 16 rows of 64.
+
+// CHECK-LABEL: func.func @only_read
+// CHECK: scf.for
+// CHECK: memref.alloc() {{.*}} : memref<16xf32>
+// CHECK-COUNT-2: linalg.generic
+func.func @only_read(%n: index, %x: memref<?x64xf32>, %y: memref<?xf32>) {
+  %largest = memref.alloc(%n) : memref<?xf32>
+  linalg.generic {indexing_maps = [affine_map<(r, d) -> (r, d)>, affine_map<(r, d) -> (r)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x64xf32>) outs(%largest : memref<?xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %0 = arith.maximumf %acc, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(r, d) -> (r, d)>, affine_map<(r, d) -> (r)>, affine_map<(r, d) -> (r)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %largest : memref<?x64xf32>, memref<?xf32>) outs(%y : memref<?xf32>) {
+  ^bb0(%a: f32, %most: f32, %acc: f32):
+    %0 = arith.subf %a, %most : f32
+    %1 = arith.addf %acc, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Rows that three ops go through are cut into chunks of a sixteenth of the elements, 16 rows of 4.
 
 // CHECK-LABEL: func.func @three_passes
 // CHECK: scf.for

@@ -31,9 +31,10 @@ class ConvertRaggedForallToLoops(RaggedPass):
     scf.for %b = %c0 to %n step %c1 { … } {ragged.parallel}
     ```
 
-    Flat linalg ops whose first loop is parallel are cut into chunks of about `chunk` elements, in a
-    marked loop too. Those over the same rows share a loop: a chunk is read from memory once, and what one op leaves
-    for the next stays in cache. So are reductions of all rows into at most `results` elements, outside of loops: every
+    Flat linalg ops whose first loop is parallel are cut into chunks of about `chunk` elements, a sixteenth of that
+    where rows are read or written three times, in a marked loop too. Those over the same rows share a loop: a chunk is
+    read from memory once, and what one op leaves for the next stays in cache. So are reductions of all rows into at
+    most `results` elements, outside of loops: every
     chunk, of 16 elements for each result or more, is reduced into a buffer of its own, and these into the result, in
     their order, so it does not depend on the number of threads. Products of the rows of components, and what is done
     to their rows before and after, run by tiles of rows, wherever components begin: one that is much longer than the

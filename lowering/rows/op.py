@@ -73,6 +73,12 @@ class RowOp:
         """The elements of a row of the widest buffer."""
         return max(inner_size(x, dim) for x, dim in self.places if dim >= 0)
 
+    @cached_property
+    def written_width(self) -> int:
+        """The elements of a row of the widest buffer that it writes."""
+        outs = list(outs_of(self.op))
+        return max((inner_size(x, dim) for x, dim in self.places if dim >= 0 and x in outs), default=0)
+
     @property
     def least(self) -> int:
         """The rows of a chunk at least."""
