@@ -83,7 +83,7 @@ def summary(cells: dict[tuple[str, str], Cell]) -> str:
     behind = {key: cell for key, cell in long.items() if (cell.ratio or 0) < 1.5 and cell.ours > 1.1 * cell.copy}
     lines = [
         f"The geometric mean of {len(ratios)} ratios is {mean:.2f}; a peer is ahead in {ahead}.",
-        f"Of {len(long)} that take 0.1 ms and more {len(long) - len(behind)} are at least 1.5, or within 10% of a copy;",
+        f"Of {len(long)} that take 0.1 ms and more {len(long) - len(behind)} are 1.5 or more, or within 10% of a copy;",
         "the others are",
         "",
         "| | of | ratios |",

@@ -80,3 +80,47 @@ func.func @minus_log(%x: !each, %zeros: tensor<3xf32>) -> !each {
   } -> !each
   return %y : !each
 }
+
+// Long rows that are computed for what reduces components are computed in its loop, and need not come from memory twice;
+// short ones of many components are side by side in vectors.
+
+!long = tensor<3x?x64xf32, #ragged.layout<"dr|d">>
+
+// CHECK-LABEL: func.func @long
+// CHECK: math.exp
+// CHECK: scf.forall
+// CHECK: arith.maximumf
+// CHECK: scf.forall.in_parallel
+// ROWS-LABEL: func.func @long
+// ROWS: scf.forall
+// ROWS: math.exp
+// ROWS: arith.maximumf
+// ROWS: scf.forall.in_parallel
+func.func @long(%x: !long, %least: tensor<3x64xf32>) -> tensor<3x64xf32> {
+  %e = ragged.empty %x : (!long) -> !long
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i, f) -> (b, i, f)>, affine_map<(b, i, f) -> (b, i, f)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : !long) outs(%e : !long) {
+  ^bb0(%a: f32, %o: f32):
+    %m = math.exp %a : f32
+    linalg.yield %m : f32
+  } -> !long
+  %s = linalg.reduce { arith.maximumf } ins(%y : !long) outs(%least : tensor<3x64xf32>) dimensions = [1]
+  return %s : tensor<3x64xf32>
+}
+
+// CHECK-LABEL: func.func @short
+// ROWS-LABEL: func.func @short
+// ROWS: math.exp
+// ROWS: scf.forall
+// ROWS: arith.maximumf
+func.func @short(%x: !rows, %least: tensor<3x8xf32>) -> tensor<3x8xf32> {
+  %e = ragged.empty %x : (!rows) -> !rows
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i, f) -> (b, i, f)>, affine_map<(b, i, f) -> (b, i, f)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : !rows) outs(%e : !rows) {
+  ^bb0(%a: f32, %o: f32):
+    %m = math.exp %a : f32
+    linalg.yield %m : f32
+  } -> !rows
+  %s = linalg.reduce { arith.maximumf } ins(%y : !rows) outs(%least : tensor<3x8xf32>) dimensions = [1]
+  return %s : tensor<3x8xf32>
+}

@@ -19,6 +19,7 @@ from ragged_dialect.lowering.nests.explicit_loops import (
     batch_loops,
     close_pending_inputs,
     collapse,
+    component_loops,
     dense_extent,
     explicit_loops,
     joined_loops,
@@ -32,10 +33,11 @@ from ragged_dialect.lowering.scf.parts import Parts, Pending, Range
 from ragged_dialect.lowering.structure.views import expand
 
 
-def lower_nest(ctx: Lowering, nest: Nest) -> list[Parts]:
-    """Emit a nest; returns the parts of its results, which have the structure of its outs."""
+def lower_nest(ctx: Lowering, nest: Nest, is_read_there: bool = False) -> list[Parts]:
+    """Emit a nest; returns the parts of its results, which have the structure of its outs. One that could run flat, but
+    `is_read_there` by what runs over components, does so too."""
     structures = [out.parts for out in nest.outs]
-    batch = joined_loops(ctx, nest)
+    batch = joined_loops(ctx, nest) or (component_loops(nest) if is_read_there else None)
     if batch is None:
         close_pending_inputs(ctx, nest)
         collapse(nest)

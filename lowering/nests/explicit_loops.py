@@ -162,6 +162,23 @@ def _is_leading(operand: Operand, dim: int) -> bool:
     return set(layout.axes[axis][: at + 1]) == {"d"} and not layout.is_split_outer(dim)
 
 
+def component_loops(nest: Nest) -> list[int] | None:
+    """The loop over components of a nest that could run flat, if there is one level of lists, and it reads nothing of
+    an open forall."""
+    if any(operand.pending is not None for operand in nest.operands):
+        return None
+    loops = [operand.loops[dim] for operand in nest.outs for dim in _parents(operand)]
+    outer = [loop for loop in dict.fromkeys(loops) if loop is not None]
+    return outer if len(outer) == 1 and _can_run(nest, outer) else None
+
+
+def _parents(operand: Operand) -> list[int]:
+    """The dims whose lists are the only level below them in their axis."""
+    assert operand.parts is not None
+    layout = operand.parts.layout
+    return [layout.dims(axis)[0] for axis in range(layout.storage_rank) if len(layout.dims(axis)) == 2]
+
+
 def joined_loops(ctx: Lowering, nest: Nest) -> list[int] | None:
     """Loops of the nest that run with those of the open forall, if it reads results of it
     iteration by iteration."""

@@ -69,10 +69,10 @@ class ConvertRaggedToScf(RaggedPass):
     `keys-of-a-count` for each of the counts that every part has; with `counts` keys from there on are grouped by their
     low digits and then by the high ones. What reduces rows of at most `rows` elements, all of them alike, joins no loop
     over components, and with `rows` neither does a function of a number of each component that nothing else reads
-    there. `ragged.sort` merges vectors for `isa`, that of expand-ragged-math, or numbers, and factors of sums stay bf16
-    where it has products of pairs. Precondition: no `ragged.annotate` that changes a layout (run
-    `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
-    `convert-ragged-checks-to-scf`.
+    there; what makes rows of twice as many elements and more does, where a reduction of components reads them.
+    `ragged.sort` merges vectors for `isa`, that of expand-ragged-math, or numbers, and factors of sums stay bf16 where
+    it has products of pairs. Precondition: no `ragged.annotate` that changes a layout (run `ragged-infer-layouts`).
+    Asserts become asserts on dense vectors, lowered by `convert-ragged-checks-to-scf`.
     """
 
     verified = True

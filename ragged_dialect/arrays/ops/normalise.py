@@ -56,7 +56,7 @@ def softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
 
 
 def _softmax(x: Tensor, dims: frozenset[int]) -> Tensor:
-    if len(dims) == 1 and x.dtype.itemsize > 2 and not x.is_dense:  # the op is lowered where it is ragged
+    if len(dims) == 1:
         return _named_softmax(x, next(iter(dims)))
     high, sums = _maximum_and_sum(x, dims)
 

@@ -161,6 +161,16 @@ def test_softmax_of_large_numbers_halves_and_integers() -> None:
     assert rg.logsumexp(rg.ragged([[-np.inf, -np.inf], [np.inf, 0]]), axis=1).tolist() == [-np.inf, np.inf]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_softmax_of_a_dim_is_an_op_which_stores_exponentials(dtype: str) -> None:
+    """Of halves in float32, which are rounded once; of dense arrays too."""
+    x = array((3, 0, 5), dtype=np.dtype(dtype))
+    for given, axis in ((x, 1), (x, 2), (x.values, -1)):
+        lowered = rg.jit(lambda x, axis=axis: rg.softmax(x, axis=axis)).lower(given)
+        assert lowered.source.count("linalg.softmax") == 1
+        assert lowered.stages["scf"].count("math.exp") == 1
+
+
 def norm(part: Any, axis: Any) -> Any:
     """A layer norm."""
     if not part.size:
