@@ -118,9 +118,9 @@ def _is_read_there(ctx: Lowering, op: ir.Operation) -> bool:
 
 
 def _row_size(type_: ir.RankedTensorType) -> int:
-    """The elements of a row, 0 where they are not known."""
-    letters = shape_of(type_).layout.letters
-    sizes = type_.shape[1 + max(dim for dim, letter in enumerate(letters) if letter in RAGGED) :]
+    """The elements of a row, 0 where they are not known, or there are no lists of rows."""
+    lists = [dim for dim, letter in enumerate(shape_of(type_).layout.letters) if letter in RAGGED]
+    sizes = type_.shape[lists[-1] + 1 :] if lists else [DYNAMIC]
     return 0 if DYNAMIC in sizes else prod(sizes)
 
 
