@@ -26,12 +26,12 @@ from ragged_dialect.arrays.index.exchange import all_to_all as all_to_all  # an 
 from ragged_dialect.arrays.index.gather import boolean_mask as boolean_mask  # an operation
 from ragged_dialect.arrays.index.gather import gather as gather  # an operation
 from ragged_dialect.arrays.index.gather import split_before as split_before  # an operation
+from ragged_dialect.arrays.index.getitem import select as select  # an operation
 from ragged_dialect.arrays.index.getitem import take as take  # an operation
 from ragged_dialect.arrays.index.levels import compact as compact  # an operation
 from ragged_dialect.arrays.index.levels import like as like
 from ragged_dialect.arrays.index.levels import merge as merge  # an operation
 from ragged_dialect.arrays.index.levels import partition as partition  # an operation
-from ragged_dialect.arrays.index.levels import select as select  # an operation
 from ragged_dialect.arrays.index.levels import split as split  # an operation
 from ragged_dialect.arrays.index.making import from_row_ids as from_row_ids
 from ragged_dialect.arrays.index.making import from_starts_lengths as from_starts_lengths

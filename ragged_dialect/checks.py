@@ -181,7 +181,9 @@ class Check(NamedTuple):
         """The text of a failure with {i} the component, {j} the next one, {a} and {b} the values of
         the record; `component` tells whether the record has one, `empty` whether {b} is 0."""
         kind = CHECK_KINDS[self.kind]
-        where = _literal(self.op) if self.kind == "holds" else f"{_literal(self.op)}: level {self.level}"
+        where = _literal(self.op)
+        if self.kind != "holds":
+            where += f": {'dim' if self.kind == 'equal' else 'level'} {self.level}"
         if component and case not in kind.whole:
             where += ", component {i}"
         return f"{where}: {kind.empty if empty and kind.empty else kind.cases[case]}"

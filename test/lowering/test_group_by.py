@@ -60,7 +60,7 @@ def test_counts_that_do_not_fit(compile: Compile) -> None:
     places, offsets = function(np.array([], np.int64), 0)
     assert (places.tolist(), offsets.tolist()) == ([], [0])
     static = TEXT.replace("KIND", "i64").replace("tensor<?x?xi64,", "tensor<4x?xi64,")
-    with pytest.raises(RuntimeCheckError, match=r"^ragged.group_by: level 0: expected extent 4, got 3$"):
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.group_by: dim 0: expected extent 4, got 3$"):
         compile(static)(np.array([0]), 3)
 
 
@@ -93,5 +93,5 @@ def test_numbers_instead_of_places(compile: Compile, kind: str, count: int, size
 
 @pytest.mark.sampled(2)
 def test_numbers_of_all_keys(compile: Compile) -> None:
-    with pytest.raises(RuntimeCheckError, match=r"^ragged.group_by: level 0: expected extent 3, got 2$"):
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.group_by: dim 0: expected extent 3, got 2$"):
         compile(NUMBERS.replace("KIND", "i64"))(np.zeros(3, np.int32), 1, np.zeros(2, np.int64))

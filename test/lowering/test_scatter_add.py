@@ -74,11 +74,11 @@ def test_extents_that_do_not_fit(compile: Compile, features: str) -> None:
     function, terms = compile(text_for(features, "f32")), np.ones((2, 8) if features else 2, np.float32)
     with pytest.raises(RuntimeCheckError, match=r"^ragged.scatter_add: level 0: expected at least 0, got -1$"):
         function(terms, np.array([0, 0]), -1)
-    with pytest.raises(RuntimeCheckError, match=r"^ragged.scatter_add: level 0: expected extent 2, got 3$"):
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.scatter_add: dim 0: expected extent 2, got 3$"):
         function(terms, np.array([0, 0, 0]), 1)
     static = text_for(features, "f32").replace(f"-> tensor<?{features}xf32>", f"-> tensor<4{features}xf32>")
     static = static.replace(f"return %0 : tensor<?{features}xf32>", f"return %0 : tensor<4{features}xf32>")
-    with pytest.raises(RuntimeCheckError, match=r"^ragged.scatter_add: level 0: expected extent 4, got 3$"):
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.scatter_add: dim 0: expected extent 4, got 3$"):
         compile(static)(terms, np.array([0, 0]), 3)
 
 

@@ -180,7 +180,7 @@ def test_what_does_not_fit(compile: Compile) -> None:
     for offsets in ([0, 3], [1, 5], [0, 4, 3, 5], [0, 9, 5]):
         with pytest.raises(RuntimeCheckError, match=r"^ragged.sort: level 0"):
             compile(KEYS.replace("KIND", "i64"))(keys, np.array(offsets))
-    with pytest.raises(RuntimeCheckError, match=r"^ragged.sort: level 0: expected extent 5, got 4$"):
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.sort: dim 0: expected extent 5, got 4$"):
         compile(NUMBERS.replace("KIND", "i64"))(keys, np.array([0, 5]), keys[1:])
 
 
@@ -190,7 +190,7 @@ def test_a_static_result(compile: Compile) -> None:
         text = text.replace(f"{place}<?xi64>", f"{place}<5xi64>")
     function = compile(text)
     assert function(np.array([3, 2, 1, 5, 4]), np.array([0, 3, 5])).tolist() == [1, 2, 3, 4, 5]
-    with pytest.raises(RuntimeCheckError, match=r"^ragged.sort: level 0: expected extent 5, got 3$"):
+    with pytest.raises(RuntimeCheckError, match=r"^ragged.sort: dim 0: expected extent 5, got 3$"):
         function(np.array([3, 2, 1]), np.array([0, 3]))
 
 

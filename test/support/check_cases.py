@@ -154,7 +154,7 @@ OPS = [
         [X, X],
         X,
         [GOOD, (np.zeros(1, F32), vector(0, 1))],
-        "ragged.concat: level 0: expected extent 3, got 1",
+        "ragged.concat: dim 0: expected extent 3, got 1",
     ),
     (
         f"ragged.to_padded %a0, %a1, %a2 : ({X}, f32, index) -> tensor<?x?xf32>",
@@ -241,14 +241,14 @@ OPS = [
         [X, "tensor<?x?xi64>"],
         'tensor<?x3x?xf32, #ragged.layout<"ddr">>',
         [GOOD, np.array([[0, 1, 3], [0, 0, 0], [0, 2, 2]])],
-        "ragged.partition: level 2: expected extent 4, got 3",
+        "ragged.partition: dim 2: expected extent 4, got 3",
     ),
     (
         "tensor.cast %a0 : tensor<?xf32> to tensor<4xf32>",
         ["tensor<?xf32>"],
         "tensor<4xf32>",
         [np.zeros(3, F32)],
-        "tensor.cast: level 0: expected extent 4, got 3",
+        "tensor.cast: dim 0: expected extent 4, got 3",
     ),
     (
         f"arith.negf %a0 : {X}",
@@ -269,6 +269,6 @@ OPS = [
         ["tensor<?xf32>", X],
         X,
         [np.zeros(2, F32), GOOD],
-        "linalg.broadcast: level 0: expected extent 2, got 3",
+        "linalg.broadcast: dim 0: expected extent 2, got 3",
     ),
 ]

@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex, cast, get_args
 from ragged_dialect.arrays.core.tree import Static
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, RaggedError, RuntimeCheckError
-from ragged_dialect.layout import Layout
+from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.narrowing import is_boolean, is_scalar, is_tuple
 
 
@@ -72,6 +72,19 @@ def checked_axis(op: str, axis: SupportsIndex, rank: int, name: str = "axis") ->
     if not -rank <= at < rank:
         raise AxisError(f"{op}: expected {name} in [{-rank}, {rank}), got {at}")
     return at % rank
+
+
+def ragged_dim(op: str, x: Value, dim: SupportsIndex | None) -> int:
+    """A ragged dim, counted from the end when negative, by default the first one. AxisError out of range, LayoutError
+    for a dense one, and where there is no other."""
+    if dim is None:
+        if not x.ragged_dims:
+            raise LayoutError(f'{op}: expected an array with a ragged dim, got layout "{x.layout}"')
+        return x.ragged_dims[0]
+    at = checked_axis(op, dim, x.layout.rank, "dim")
+    if x.layout.letter(at) not in RAGGED:
+        raise LayoutError(f'{op}: expected a ragged dim, got dim {at} of layout "{x.layout}"')
+    return at
 
 
 def listed(op: str, what: str, value: object) -> Sequence[Any]:

@@ -8,14 +8,14 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.arguments import flag, integer
+from ragged_dialect.arrays.core.arguments import check_untiled, checked_axis, flag, ragged_dim
 from ragged_dialect.arrays.core.buffer import Buffer, RecordedBuffer, TensorBuffer, buffer_of
 from ragged_dialect.arrays.core.spec import DType, Spec, spec
 from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import Structure, row_ids_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, LayoutError
-from ragged_dialect.layout import RAGGED, Layout, Shape
+from ragged_dialect.layout import Layout, Shape
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
 
@@ -142,8 +142,9 @@ class RaggedArray(Value, ArrayMethods):
         return self.spec.device
 
     def structure(self, dim: int) -> Structure:
-        """The structure of the nested axis that holds a dim. LayoutError for a plain dim."""
-        number, _ = self.layout.locate(integer("structure", "dim", dim))
+        """The structure of the nested axis that holds a dim. AxisError out of range, LayoutError for a plain
+        dim."""
+        number, _ = self.layout.locate(checked_axis("structure", dim, self.ndim, "dim"))
         found = self.axes[number]
         if found is None:
             raise LayoutError(f'expected a dim of a nested axis, got dim {dim} of layout "{self.layout}"')
@@ -151,12 +152,9 @@ class RaggedArray(Value, ArrayMethods):
 
     def _level(self, dim: int | None, what: str) -> tuple[Structure, int]:
         """Structure, without windows, and level of a ragged dim, by default the first one's."""
-        dim = self.ragged_dims[0] if dim is None else integer(what, "dim", dim)
-        dim = dim + self.ndim if dim < 0 else dim
-        number, level = self.layout.locate(dim)
+        number, level = self.layout.locate(ragged_dim(what, self, dim))
         axis = self.axes[number]
-        if axis is None or axis.letters[level] not in RAGGED:
-            raise LayoutError(f'{what}: expected a ragged dim, got dim {dim} of layout "{self.layout}"')
+        assert axis is not None
         return axis.contiguous, level
 
     def _given(self, vector: Array) -> Dense:
@@ -264,8 +262,7 @@ class RaggedArray(Value, ArrayMethods):
     @property
     def size(self) -> int:
         """How many elements there are, in windows those that they show. LayoutError for a layout with tiles."""
-        if self.layout.has_tiles:
-            raise LayoutError(f'size: expected a layout without tiles, got "{self.layout}" (merge it first)')
+        check_untiled("size", self.layout)
         return math.prod(
             extent if axis is None else axis.count for axis, extent in zip(self.axes, self.buffer.shape, strict=True)
         )

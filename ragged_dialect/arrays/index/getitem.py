@@ -70,6 +70,16 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
     return x
 
 
+@operation("select")
+def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
+    """What is at one index of a dim, counted from its end when negative, without that dim. RangeError where it is out
+    of range, also in one component."""
+    if index.dtype.kind != "i" or index.ndim:
+        hint = "take has a vector of them, gather one for every component"
+        raise ArgumentError(f"select: expected one integer for index, got {index.described} ({hint})")
+    return pick(x, dim_of(x, axis), as_index(index))
+
+
 def pick(x: Tensor, dim: int, index: ir.Value) -> Tensor:
     """One index of a dim, from the end when negative."""
     if x.layout.letter(dim) in RAGGED:

@@ -10,7 +10,6 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.core.value import Value, is_traced
 from ragged_dialect.arrays.index.dims import dim_of
-from ragged_dialect.arrays.index.rows import as_index
 from ragged_dialect.arrays.tracing.loops import widened
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -79,18 +78,6 @@ def split(x: Tensor, *, axis: int, factor: int) -> Tensor:
     RuntimeCheckError for a batch that the factor does not divide: no component would fill it up."""
     x = contiguous(x)
     return structured(x, builders.split(x.value, dim_of(x, axis), factor), view=True)
-
-
-@operation("select")
-def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
-    """What is at one index of a dim, counted from its start, without that dim. RangeError where it is out of range,
-    also in one component."""
-    dim = dim_of(x, axis)
-    if index.dtype.kind != "i" or index.ndim:
-        hint = "take has a vector of them, gather one for every component"
-        raise ArgumentError(f"select: expected one integer for index, got {index.described} ({hint})")
-    at = as_index(index)
-    return structured(x, builders.select(x.value, at, dim))
 
 
 @operation("compact")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.arguments import check_untiled, ragged_dim
 from ragged_dialect.arrays.index.levels import merge
 from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.elements import INT64
@@ -16,9 +16,7 @@ from ragged_dialect.arrays.tracing.leaves import Leaves, Origin
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
-from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build
-from ragged_dialect.layout import RAGGED
 
 
 def values(x: Tensor) -> Tensor:
@@ -43,8 +41,7 @@ def number(x: Tensor, part: str) -> Tensor:
 
 def size(x: Tensor) -> Tensor | int:
     """How many elements there are. LayoutError for a layout with tiles."""
-    if x.layout.has_tiles:
-        raise LayoutError(f'size: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    check_untiled("size", x.layout)
     found: Tensor | int = 1
     extents = x.shape
     for number, axis in enumerate(x.axes):
@@ -68,13 +65,7 @@ def _number(x: Tensor, part: str, dim: int) -> Tensor:
 
 
 def _ragged(x: Tensor, part: str, dim: int | None) -> tuple[Tensor, int]:
-    """A ragged dim, of the array without its tiles. LayoutError for another one."""
-    if dim is None and not x.ragged_dims:
-        raise LayoutError(f'{part}: expected an array with a ragged dim, got layout "{x.layout}"')
-    dim = x.ragged_dims[0] if dim is None else integer(part, "dim", dim)
-    dim = dim + x.ndim if dim < 0 else dim
-    x.layout.locate(dim)
-    if x.layout.letter(dim) not in RAGGED:
-        raise LayoutError(f'{part}: expected a ragged dim, got dim {dim} of layout "{x.layout}"')
+    """A ragged dim, of the array without its tiles; see `ragged_dim`."""
+    dim = ragged_dim(part, x, dim)
     tiled = dim + 1 < x.ndim and x.layout.letter(dim + 1) == "t"
     return merge(x, axis=dim) if tiled else x, dim

@@ -49,15 +49,15 @@ def repeat(x: Tensor, repeats: Tensor, *, axis: int) -> Tensor:
     if repeats.ndim == 0:
         number = as_index(repeats)
         counts = vectors.generate(size, lambda _: number)
-        builders.assert_valid([number], "at_least", op, dim + 1, factor=0)
+        builders.assert_valid([number], "at_least", op, dim, factor=0)
     else:
         given = _agreed(x, dim, repeats, is_ragged)
         counts = vectors.generate(size, lambda i: convert(tensor.extract(given.storage, [i]), given.dtype, INT64))
-        builders.assert_valid([counts], "at_least", op, dim + 1, factor=0)
+        builders.assert_valid([counts], "at_least", op, dim, factor=0)
     total = flow.for_loop(
         size, [build.value(0)], lambda i, sums: [build.add_unsigned(sums[0], shapes.load(counts, i))], "add_unsigned"
     )[0]
-    builders.assert_valid([build.capped(total)], "at_most", f"{op}: all", dim + 1, factor=_MOST)
+    builders.assert_valid([build.capped(total)], "at_most", f"{op}: all", dim, factor=_MOST)
     if _is_of_rows(x, dim):
         return _rows_again(x, dim, counts)
     before, at = repeated_rows(x, size, lambda i: tensor.extract(counts, [i]))

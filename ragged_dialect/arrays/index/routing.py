@@ -107,7 +107,7 @@ def ungroup(x: Tensor, places: Tensor) -> Tensor:
         return found if is_numbers else arith.ori(found, build.equal(shapes.load(given, 0), row))
 
     each = vectors.generate(size, lambda row: arith.extui(build.i64(), there(row)))
-    builders.assert_valid([each], "at_least", f"{op}: places of each row", 1, factor=1)
+    builders.assert_valid([each], "at_least", f"{op}: places of each row", 0, factor=1)
     if not is_numbers:
         return take_rows(x, 0, at, PlainAxis(None))
     made = known(builders.scatter_add(x.storage, given, size, unique=True))

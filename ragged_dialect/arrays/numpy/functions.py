@@ -215,7 +215,7 @@ def _by_name(
     given = {**({} if ours.several else dict(zip(ours.defaults, args, strict=False))), **kwargs}
     given = {name: value for name, value in given.items() if not _is_default(ours.defaults.get(name), value)}
     for name, own in _OTHER_NAMES.items():
-        if name in given:
+        if name in given and own in ours.accepted:
             if own in given:
                 raise ArgumentError(f"{ours.own}: expected {own} or {name}, got both")
             given[own] = given.pop(name)

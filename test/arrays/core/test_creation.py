@@ -386,6 +386,8 @@ REFUSED: list[Refusal] = [
     (lambda: rg.ragged([np.ones((2, 3)), np.ones((2, 4))]), TypeError,
      "ragged: expected arrays of shape [n, 3], got [2, 4]"),
     (lambda: array((1, 2)).lengths_of(2), rg.LayoutError, 'lengths: expected a ragged dim, got dim 2 of layout "dr|d"'),
+    (lambda: array((1, 2)).lengths_of(7), IndexError, "lengths: expected dim in [-3, 3), got 7"),
+    (lambda: array((1, 2)).structure(-4), IndexError, "structure: expected dim in [-3, 3), got -4"),
     (lambda: np.asarray(array((1, 2))), TypeError,
      "expected a dense array, got a ragged one (use to_padded, values or tolist; rg.take(table, x) takes rows)"),
     (lambda: bool(array((1, 2))), TypeError, "expected one truth value, got a ragged array (use any() or all())"),

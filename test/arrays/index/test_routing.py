@@ -132,7 +132,7 @@ REFUSED: list[Refusal] = [
     (
         lambda p: rg.ungroup(p, p * 0),
         rg.RuntimeCheckError,
-        "ungroup: places of each row: level 1, component 1: expected at least 1, got 0",
+        "ungroup: places of each row: level 0, component 1: expected at least 1, got 0",
     ),
     (
         lambda p: rg.segment_sum(p, p, 2),

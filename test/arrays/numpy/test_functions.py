@@ -274,6 +274,7 @@ REFUSED: list[Refusal] = [
     (lambda x: np.take(x, [0], 0, np.zeros(3)), TypeError, "np.take: expected no out, got one"),
     (lambda x: np.clip(x, 0, 1, np.zeros(3)), TypeError, "np.clip: expected no out, got one"),
     (lambda x: np.argmax(x, 1, np.zeros(3)), TypeError, "np.argmax: expected no out, got one"),
+    (lambda x: np.clip(x, 0, 1, newshape=3), TypeError, "np.clip: expected no option newshape on ragged arrays"),
     (lambda x: np.concatenate([x], dtype="f8"), TypeError, "np.concatenate: expected no option dtype on ragged arrays"),
     (lambda x: np.var(x, 1, "f8"), TypeError, "np.var: expected no option dtype on ragged arrays, got one"),
     (lambda x: np.zeros_like(x, None, "F"), TypeError, "np.zeros_like: expected no option order on ragged arrays"),

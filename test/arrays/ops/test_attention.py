@@ -279,8 +279,8 @@ REFUSED: list[Refusal] = [
      "attention: expected a ragged mask of rank 3 to 3, got rank 2 "
      "(of keys it is mask[:, None, :], of queries mask[:, :, None])"),
     (lambda x: rg.attention(x, x, x, mask=rg.stack([x[..., 0], x[..., 1]], axis=1)), rg.RuntimeCheckError,
-     "attention: level 1: expected extent 1, got 2"),
-    (lambda x: rg.attention(x, x, x, mask=x), rg.RuntimeCheckError, "attention: level 2: expected extent 1, got 4"),
+     "attention: dim 1: expected extent 1, got 2"),
+    (lambda x: rg.attention(x, x, x, mask=x), rg.RuntimeCheckError, "attention: dim 2: expected extent 1, got 4"),
     (lambda x: rg.attention(x, x, x, mask=array(OTHER, ())[:, None]), rg.RuntimeCheckError,
      "attention: level 1, component 0: expected length 3, got 2"),
     (lambda x: rg.attention(x, x, x, mask=x[None, :, :, 0]), rg.LayoutError,
@@ -317,7 +317,7 @@ def test_dense_queries_and_keys(heads: tuple[int, ...]) -> None:
                 assert isinstance(own, np.ndarray)
                 own = rg.ragged(list(own))
             np.testing.assert_allclose(own.values, whole.values)
-    with pytest.raises(rg.RuntimeCheckError, match="attention: level 0: expected extent 2, got 3"):
+    with pytest.raises(rg.RuntimeCheckError, match="attention: dim 0: expected extent 2, got 3"):
         rg.attention(one[:2], k, v)
     gradient = rg.grad(lambda q: (rg.attention(q, k, v) ** 2).sum())(one)
     ragged = rg.grad(lambda q: (rg.attention(q, k, v) ** 2).sum())(rg.ragged(list(one)))

@@ -197,7 +197,7 @@ test_refusals = refused(
         (
             lambda: rg.fori_loop(0, 3, lambda i, x: x[1:], np.arange(4)),
             rg.RuntimeCheckError,
-            "fori_loop: carry: level 0: expected extent 4, got 3",
+            "fori_loop: carry: dim 0: expected extent 4, got 3",
         ),
         (
             lambda: rg.fori_loop(0, 3, lambda i, x: [x[0] * 1.5], [np.arange(4)]),

@@ -184,9 +184,9 @@ def test_gradients() -> None:
 
 
 def test_what_makes_no_pairs() -> None:
-    with pytest.raises(rg.RuntimeCheckError, match=r"^subtract: level 0: expected extent 4, got 2$"):
+    with pytest.raises(rg.RuntimeCheckError, match=r"^subtract: dim 0: expected extent 4, got 2$"):
         _ = X[:, :, None] - rg.from_lengths(np.arange(3.0), [1, 2])[:, None, :]
-    with pytest.raises(rg.RuntimeCheckError, match=r"^subtract: level 1: expected extent 1, got 2$"):
+    with pytest.raises(rg.RuntimeCheckError, match=r"^subtract: dim 1: expected extent 1, got 2$"):
         _ = X[:, :, None] - rg.concat([X[:, None, :], X[:, None, :]], axis=1)
     with pytest.raises(rg.LayoutError, match=r'^add: expected layouts whose ragged axes line up, got "dr" and "drr"$'):
         _ = X + (X[:, :, None] - X[:, None, :])

@@ -172,7 +172,7 @@ REFUSED: list[Refusal] = [
     (
         lambda x: rg.searchsorted(x[:, :, 0], np.zeros(2)),
         rg.RuntimeCheckError,
-        "searchsorted: level 0: expected extent ",
+        "searchsorted: dim 0: expected extent ",
     ),
     (lambda x: np.digitize(x, [2.0, 1.0]), TypeError, "np.digitize: expected bins in ascending order, got others"),
 ]

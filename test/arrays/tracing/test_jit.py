@@ -399,7 +399,7 @@ def test_shapes_that_do_not_fit_extents() -> None:
     for shape in ((2,), (-1, 2), (1, 2)):
         with pytest.raises(rg.RaggedError, match="reshape: expected "):
             rg.jit(lambda x, shape=shape: x.reshape(x.shape[0], *shape))(np.ones(6))
-    with pytest.raises(rg.RuntimeCheckError, match="reshape: level 0: expected extent 18, got 12"):
+    with pytest.raises(rg.RuntimeCheckError, match="reshape: dim 0: expected extent 18, got 12"):
         rg.jit(lambda x: x.reshape(x.shape[0] * 3))(np.ones((6, 2)))
     text = r"reshape: expected one extent that only calls know beside those that stay in front, got \(n, -1\) \("
     with pytest.raises(rg.ArgumentError, match=text):
@@ -448,7 +448,7 @@ def test_kernels_of_the_gpu_give_the_same(function: Callable[..., Any], argument
 
 
 COMPUTED: list[tuple[Callable[..., Any], Any, str]] = [
-    (lambda x, d: rg.concat([x, x]) + d, np.ones((7, 1, 4)), "add: level 0: expected extent 8, got 7"),
+    (lambda x, d: rg.concat([x, x]) + d, np.ones((7, 1, 4)), "add: dim 0: expected extent 8, got 7"),
     (lambda x, d: rg.concat([x, x], axis=1) + d, np.ones((4, 9, 4)),
      "add: level 1, component 2: expected extent >= length 10, got 9"),
     (lambda x, d: rg.partition(d, np.array([0, 2])) + x[1:2], np.ones((2, 4)),

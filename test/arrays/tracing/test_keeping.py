@@ -119,7 +119,7 @@ def test_ragged_values_that_are_written_before_their_gradient() -> None:
     held = rg.from_lengths(memory, LENGTHS)
     result, pull = rg.vjp(lambda x: rg.softmax(x[x.max(axis=2) * held > 0], axis=1).sum(), abs(X))
     memory[:] = 1.0
-    with pytest.raises(RuntimeCheckError, match="vjp: level 0: expected extent 10, got 0"):
+    with pytest.raises(RuntimeCheckError, match="vjp: dim 0: expected extent 10, got 0"):
         pull(result)
 
 
