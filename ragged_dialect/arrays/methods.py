@@ -188,9 +188,9 @@ class Methods(NDArrayOperatorsMixin):
         """Mean over dims. An empty component gives nan."""
         if dtype is None and where is True:
             return _mean(self, axis=axis, keepdims=keepdims)
-        from ragged_dialect.arrays.numpy import bodies  # start-up time
+        from ragged_dialect.arrays.numpy import adapted  # start-up time
 
-        return bodies.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+        return adapted.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
     def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False, correction: int | None = None) -> ArrayLike:
         """Variance over dims, divided by the count less `ddof`, which the array API standard calls `correction`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragged_dialect.arrays.convert import padding as padding
+from ragged_dialect.arrays.convert import padded_operations as padded_operations
 from ragged_dialect.arrays.core.value import put_all
 from ragged_dialect.arrays.index import counts as counts
 from ragged_dialect.arrays.index import dims as dims
@@ -18,14 +18,14 @@ from ragged_dialect.arrays.index import parts as parts
 from ragged_dialect.arrays.index import repeat as repeat
 from ragged_dialect.arrays.index import routing as routing
 from ragged_dialect.arrays.index import windows as windows
-from ragged_dialect.arrays.numpy import composed as composed
+from ragged_dialect.arrays.numpy import composed_operations as composed_operations
 from ragged_dialect.arrays.numpy import masked as masked
-from ragged_dialect.arrays.numpy import nans as nans
+from ragged_dialect.arrays.numpy import nan_operations as nan_operations
 from ragged_dialect.arrays.ops import along as along
 from ragged_dialect.arrays.ops import argmax as argmax
-from ragged_dialect.arrays.ops import attending as attending
+from ragged_dialect.arrays.ops import attention_operations as attention_operations
 from ragged_dialect.arrays.ops import elementwise as elementwise
-from ragged_dialect.arrays.ops import joining as joining
+from ragged_dialect.arrays.ops import join_operations as join_operations
 from ragged_dialect.arrays.ops import matmul as matmul
 from ragged_dialect.arrays.ops import normalise as normalise
 from ragged_dialect.arrays.ops import scan as scan

@@ -22,17 +22,17 @@ from ragged_dialect.lazy import cached_property
 @cache
 def _adapted() -> dict[str, Body]:
     """Those that change arguments for operations, which are known by their names."""
-    from ragged_dialect.arrays.numpy import bodies, searching  # start-up time
+    from ragged_dialect.arrays.numpy import adapted, searching  # start-up time
 
-    return _functions_of(bodies, searching)
+    return _functions_of(adapted, searching)
 
 
 @cache
 def functions() -> dict[str, Body]:
     """Functions by NumPy's names, which are those of the modules' functions; arguments as NumPy's."""
-    from ragged_dialect.arrays.numpy import composed, nans  # start-up time
+    from ragged_dialect.arrays.numpy import composed_operations, nan_operations  # start-up time
 
-    return {**_adapted(), **_functions_of(composed, nans)}
+    return {**_adapted(), **_functions_of(composed_operations, nan_operations)}
 
 
 def _functions_of(*modules: ModuleType) -> dict[str, Body]:

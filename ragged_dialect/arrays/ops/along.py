@@ -7,7 +7,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.index.dims import dim_of, flattened
 from ragged_dialect.arrays.index.gather import gather
 from ragged_dialect.arrays.index.rows import wrapped
-from ragged_dialect.arrays.ops.joining import check_pair
+from ragged_dialect.arrays.ops.join_operations import check_pair
 from ragged_dialect.arrays.ops.sorting.sort import taken
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import INT64, convert

@@ -9,7 +9,7 @@ import numpy as np
 
 from ragged_dialect.arrays.core.arguments import checked_axis
 from ragged_dialect.arrays.index.dims import AxisArgument
-from ragged_dialect.arrays.numpy.bodies import ones_like, zeros_like
+from ragged_dialect.arrays.numpy.adapted import ones_like, zeros_like
 from ragged_dialect.arrays.numpy.ufuncs import reduce
 from ragged_dialect.arrays.ops.join import concat, cut
 from ragged_dialect.arrays.ops.sorting.search import searchsorted as searched
