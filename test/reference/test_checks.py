@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.check_cases import F32, GOOD, KINDS, OPS, VECTOR, named, vector
+from support.check_cases import F32, GOOD, KINDS, OPS, VECTOR, at, named, vector
 from support.structures import text_of
 
 from ragged_dialect.checks import CHECK_KINDS
@@ -20,8 +20,7 @@ def test_kinds(kind: str, operands: list[Any], factor: int, message: str) -> Non
     """Every case of every kind, the first offending component."""
     with pytest.raises(RuntimeCheckError) as error:
         require(kind, "ragged.x", 1, operands, factor)
-    where = "ragged.x: level 1"
-    assert str(error.value) == where + (message if message.startswith(",") else f": {message}")
+    assert str(error.value) == at(kind, message)
     assert type(error.value) is CHECK_KINDS[kind].error
 
 

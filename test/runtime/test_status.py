@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.c_program import NO_CC
-from support.check_cases import KINDS
+from support.check_cases import KINDS, at
 from support.gpu_artifacts import artifact
 from support.gpu_programs import with_emulator
 from support.structures import text_of
@@ -100,8 +100,7 @@ def test_every_target_raises_the_same(target: str, tmp_path: Path, monkeypatch: 
         fail = library(tmp_path) if target == "library" else raising(compile(program(), target=target))
     for kind, operands, factor, message in KINDS:
         form = (kind, factor, tuple(map(np.ndim, operands)))
-        text = f"ragged.x: level 1{message if message.startswith(',') else f': {message}'}"
-        assert fail(arguments(form, operands)) == (CHECK_KINDS[kind].error.__name__, text)
+        assert fail(arguments(form, operands)) == (CHECK_KINDS[kind].error.__name__, at(kind, message))
 
 
 def test_the_record() -> None:

@@ -74,6 +74,12 @@ ROWS = (np.zeros((5, 1, 2), F32), np.array([0, 3, 3, 5]))
 GOOD = (np.arange(5, dtype=F32), np.array([0, 3, 3, 5]))
 
 
+def at(kind: str, message: str) -> str:
+    """The text of a failure at level 1 (dim 1 for extents) of ragged.x."""
+    where = f"ragged.x: {'dim' if kind == 'equal' else 'level'} 1"
+    return where + (message if message.startswith(",") else f": {message}")
+
+
 def vector(*numbers: int) -> Any:
     """An index vector."""
     return np.array(numbers, np.int64)
