@@ -10,7 +10,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.host.integers import literal, signed, unsigned, width
 from ragged_dialect.lowering.gpu.host.writer import FLOATS, Emitter, HostWriter, dtype, kind
 
-_ARITH = {
+_FORMS = {
     "arith.addf": "{0} + {1}",
     "arith.subf": "{0} - {1}",
     "arith.mulf": "{0} * {1}",
@@ -21,6 +21,8 @@ _ARITH = {
     "arith.maximumf": "np.maximum({0}, {1})",
     "arith.minnumf": "np.fmin({0}, {1})",
     "arith.maxnumf": "np.fmax({0}, {1})",
+    "arith.extf": "{type}({0})",
+    "arith.truncf": "{type}({0})",
     "math.absf": "abs({0})",
     "math.copysign": "np.copysign({0}, {1})",
     "math.floor": "np.floor({0})",
@@ -28,24 +30,23 @@ _ARITH = {
     "math.trunc": "np.trunc({0})",
     "math.round": "round_away({0})",
     "math.roundeven": "np.rint({0})",
-}
-_MATH = {
-    "math.fma": "fma({0}, {1}, {2})",
-    "math.erf": "math.erf({0})",
-    "math.erfc": "math.erfc({0})",
-    "math.rsqrt": "1 / np.sqrt(float64({0}))",
-    **{f"math.{name}": f"np.{name}(float64({{0}}))" for name in (
+    # computed in double precision and rounded once
+    "math.fma": "{type}(fma({0}, {1}, {2}))",
+    "math.erf": "{type}(math.erf({0}))",
+    "math.erfc": "{type}(math.erfc({0}))",
+    "math.rsqrt": "{type}(1 / np.sqrt(float64({0})))",
+    **{f"math.{name}": f"{{type}}(np.{name}(float64({{0}})))" for name in (
         "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh",
         "cosh", "tanh",
     )},
-    **{f"math.a{name}": f"np.arc{name}(float64({{0}}))" for name in (
+    **{f"math.a{name}": f"{{type}}(np.arc{name}(float64({{0}})))" for name in (
         "sin", "cos", "tan", "sinh", "cosh", "tanh",
     )},
-    "math.atan2": "np.arctan2(float64({0}), float64({1}))",
-    "math.powf": "np.power(float64({0}), float64({1}))",
-    "math.fpowi": "np.power(float64({0}), float64({1}))",
+    "math.atan2": "{type}(np.arctan2(float64({0}), float64({1})))",
+    "math.powf": "{type}(np.power(float64({0}), float64({1})))",
+    "math.fpowi": "{type}(np.power(float64({0}), float64({1})))",
 }  # fmt: skip
-"""Computed in double precision and rounded once."""
+"""Floats of floats."""
 
 _TESTS = {"math.isnan": "np.isnan({0})", "math.isinf": "np.isinf({0})", "math.isfinite": "np.isfinite({0})"}
 _PREDICATES = (
@@ -75,14 +76,9 @@ def _digits(number: float, name: str) -> str:
     return str(np.float32(number)) if name == "f32" else repr(number)
 
 
-def _exact(w: HostWriter, op: ir.Operation) -> None:
+def _float(w: HostWriter, op: ir.Operation) -> None:
     w.uses_floats = True
-    w.assign(op.results[0], _ARITH[op.name].format(*w.names(op.operands)))
-
-
-def _rounded(w: HostWriter, op: ir.Operation) -> None:
-    w.uses_floats = True
-    w.assign(op.results[0], f"{dtype(op.results[0].type)}({_MATH[op.name].format(*w.names(op.operands))})")
+    w.assign(op.results[0], _FORMS[op.name].format(*w.names(op.operands), type=dtype(op.results[0].type)))
 
 
 def _test(w: HostWriter, op: ir.Operation) -> None:
@@ -92,11 +88,6 @@ def _test(w: HostWriter, op: ir.Operation) -> None:
 def _compare(w: HostWriter, op: ir.Operation) -> None:
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     w.assign(op.results[0], f"bool({_PREDICATES[predicate].format(*w.names(op.operands))})")
-
-
-def _convert(w: HostWriter, op: ir.Operation) -> None:
-    w.uses_floats = True
-    w.assign(op.results[0], f"{dtype(op.results[0].type)}({w.name(op.operands[0])})")
 
 
 def _from_integer(w: HostWriter, op: ir.Operation) -> None:
@@ -131,10 +122,8 @@ def _select(w: HostWriter, op: ir.Operation) -> None:
 
 
 EMITTERS: dict[str, Emitter] = {
-    **dict.fromkeys(_ARITH, _exact),
-    **dict.fromkeys(_MATH, _rounded),
+    **dict.fromkeys(_FORMS, _float),
     **dict.fromkeys(_TESTS, _test),
-    **dict.fromkeys(["arith.extf", "arith.truncf"], _convert),
     **dict.fromkeys(["arith.sitofp", "arith.uitofp"], _from_integer),
     **dict.fromkeys(["arith.fptosi", "arith.fptoui"], _to_integer),
     "arith.constant": constant,

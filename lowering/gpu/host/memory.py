@@ -6,9 +6,9 @@ from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.buffers.subviews import starts_and_sizes
+from ragged_dialect.lowering.buffers.subviews import is_buffer, starts_and_sizes
 from ragged_dialect.lowering.gpu.host.integers import literal, not_negative
-from ragged_dialect.lowering.gpu.host.writer import FLOATS, Emitter, HostWriter, dtype, is_buffer, kind
+from ragged_dialect.lowering.gpu.host.writer import FLOATS, Emitter, HostWriter, dtype, kind
 from ragged_dialect.lowering.gpu.kernel.kernel import NARROW
 
 _POINTER = "p"
@@ -142,7 +142,7 @@ def _launch(w: HostWriter, op: ir.Operation) -> None:
         raise CompileError(f"expected constant sizes of blocks, got {_tuple(block)}")
     values = op.operands[6 : 6 + segments[11]]
     kernel = str(op.attributes["kernel"]).split("@")[-1]
-    kinds = " ".join(_POINTER if is_buffer(v.type) else kind(v.type) for v in values)
+    kinds = " ".join(_POINTER if is_buffer(v) else kind(v.type) for v in values)
     narrow = f", {kernel + NARROW!r}" if kernel in w.narrow else ""
     launch = w.bind(f"rt.kernel({kernel!r}, {_tuple(block)}, {kinds!r}{narrow})", "k")
     call = f"{launch}({', '.join([*grid, *(_argument(w, v) for v in values)])})"
@@ -158,7 +158,7 @@ def _launch(w: HostWriter, op: ir.Operation) -> None:
 def _argument(w: HostWriter, value: ir.Value) -> str:
     """Floats are NumPy's already, and plain ints have 64 bits."""
     name = w.name(value)
-    if is_buffer(value.type) or kind(value.type) in ("index", "i64", *FLOATS):
+    if is_buffer(value) or kind(value.type) in ("index", "i64", *FLOATS):
         return name
     return f"{dtype(value.type)}({name})"
 

@@ -32,9 +32,9 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ir.elements import elements_of
 from ragged_dialect.ir.functions import defined_functions
-from ragged_dialect.lowering.buffers.subviews import root
+from ragged_dialect.lowering.buffers.subviews import is_buffer, root
 from ragged_dialect.lowering.gpu.host import control, floats, integers, memory
-from ragged_dialect.lowering.gpu.host.writer import FLOATS, HostWriter, dtype, is_buffer, kind
+from ragged_dialect.lowering.gpu.host.writer import FLOATS, HostWriter, dtype, kind
 from ragged_dialect.lowering.records import checks_of, labels_of
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.signature import numpy_dtype
@@ -77,7 +77,7 @@ def _entry(w: HostWriter, function: ir.Operation, checked: bool) -> None:
     _header(w, "run", names)
     with w.nested():
         for argument, name in zip(arguments, names, strict=True):
-            if not is_buffer(argument.type) and kind(argument.type) in FLOATS:
+            if not is_buffer(argument) and kind(argument.type) in FLOATS:
                 w.line(f"{name} = {dtype(argument.type)}({name})")
         w.block(block, partial(_return, written=_leaving))
 
@@ -85,7 +85,7 @@ def _entry(w: HostWriter, function: ir.Operation, checked: bool) -> None:
 def _leaving(w: HostWriter, value: ir.Value) -> str:
     """Floats leave the program as Python's, views of arguments as copies; whole arguments are seen to
     by the caller, who knows them by identity."""
-    if not is_buffer(value.type):
+    if not is_buffer(value):
         return f"float({w.name(value)})" if kind(value.type) in FLOATS else w.name(value)
     buffer = root(value)
     if buffer != value and isinstance(buffer.owner, ir.Block):

@@ -9,6 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.locations import file_position
 from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering.buffers.subviews import is_buffer
 
 Emitter = Callable[["HostWriter", ir.Operation], None]
 Finish = Callable[["HostWriter", ir.Operation], None]
@@ -28,11 +29,6 @@ def kind(type_: ir.Type) -> str:
 def dtype(type_: ir.Type) -> str:
     """Name of the NumPy type of a number type in host programs."""
     return _DTYPES[kind(type_)]
-
-
-def is_buffer(type_: ir.Type) -> bool:
-    """Whether a value of the type is a buffer on the device."""
-    return isinstance(type_, ir.MemRefType)
 
 
 class HostWriter:
@@ -88,7 +84,7 @@ class HostWriter:
 
     def define(self, value: ir.Value, prefix: str | None = None) -> str:
         """A new name for a value."""
-        self._names[value] = self._numbered(prefix or ("b" if is_buffer(value.type) else "v"))
+        self._names[value] = self._numbered(prefix or ("b" if is_buffer(value) else "v"))
         return self._names[value]
 
     def _numbered(self, prefix: str) -> str:
