@@ -240,8 +240,8 @@ class _Front(_End):
         one, two, *rows = state
         less, more = self.sort.halves(rows[:width], rows[width:])
         last = build.sub(self.high, lanes)
-        heads = [self.sort.head(build.add(self.source, build.minimum(x, last))) for x in (one, two)]
-        is_less = arith.ori(build.at_least(two, self.high), _is_ordered(*heads))
+        first, second = (self.sort.head(build.add(self.source, build.minimum(x, last))) for x in (one, two))
+        is_less = arith.ori(build.at_least(two, self.high), is_ordered(first, second))
         return less, self._moved(state, arith.andi(build.less(one, self.middle), is_less), last, lanes, more)
 
 
@@ -263,10 +263,9 @@ class _Back(_End):
         width, lanes = len(self.sort.places), self.sort.lanes
         one, two, *rows = state
         less, more = self.sort.halves(rows[:width], rows[width:])
-        tails = [
-            self.sort.head(build.add(self.source, build.add(build.maximum(x, self.low), lanes - 1))) for x in (two, one)
-        ]
-        is_more = arith.ori(build.less(two, self.middle), _is_ordered(*tails))
+        ends = [build.add(build.maximum(x, self.low), lanes - 1) for x in (two, one)]
+        second, first = (self.sort.head(build.add(self.source, end)) for end in ends)
+        is_more = arith.ori(build.less(two, self.middle), is_ordered(second, first))
         return more, self._moved(state, arith.andi(build.at_least(one, self.low), is_more), self.low, -lanes, less)
 
 
@@ -275,19 +274,20 @@ def _shuffled(a: ir.Value, b: ir.Value, lane_of: Callable[[int], int]) -> ir.Val
     return vector.shuffle(a, b, [lane_of(lane) for lane in range(a.type.shape[0])])
 
 
-def _is_ordered(one: Row, two: Row) -> ir.Value:
-    """Where elements are not above others, the first column first."""
+def is_ordered(one: Row, two: Row, last: Callable[[ir.Value, ir.Value], ir.Value] = build.at_most) -> ir.Value:
+    """Where elements come before others, or, but for another comparison of the `last` column, are the same, the first
+    column first."""
     if len(one) == 1:
-        return build.at_most(one[0], two[0])
+        return last(one[0], two[0])
     below = build.less(one[0], two[0])
     tied = build.equal(one[0], two[0])
-    return arith.ori(below, arith.andi(tied, build.at_most(one[1], two[1])))
+    return arith.ori(below, arith.andi(tied, last(one[1], two[1])))
 
 
 def _sorted(one: Row, two: Row) -> tuple[Row, Row]:
     """The lower ones and the upper ones of pairs of elements."""
     if len(one) == 1:
         return [arith.minsi(one[0], two[0])], [arith.maxsi(one[0], two[0])]
-    ordered = _is_ordered(one, two)
+    ordered = is_ordered(one, two)
     pairs = list(zip(one, two, strict=True))
     return [arith.select(ordered, a, b) for a, b in pairs], [arith.select(ordered, b, a) for a, b in pairs]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.memory import room
-from ragged_dialect.lowering.sorting.merge_sort import MergeSort, Row
+from ragged_dialect.lowering.sorting.merge_sort import MergeSort, is_ordered
 from ragged_dialect.lowering.vector.lanes import first_lanes, number_of, splat, store_lanes
 
 LIMIT = 1024
@@ -86,7 +86,7 @@ class PartialSort:
                 return [build.value(build.add(carried[0], build.minimum(left, lanes)))]
 
             def some() -> list[ir.Value]:
-                below = _is_below(row, bounds)
+                below = is_ordered(row, bounds, build.less)
                 any_ = vector.reduction(below.type.element_type, ir.Attribute.parse("#vector.kind<or>"), below)
                 return flow.choose(any_, lambda: packed(below), lambda: carried, [carried[0].type])
 
@@ -111,12 +111,3 @@ class PartialSort:
 
         flow.strided(0, self.sort.lanes, kept, [], back)
         return [kept, *self.candidates.head(build.value(build.add(made, build.sub(kept, 1))))]
-
-
-def _is_below(row: Row, bounds: Row) -> ir.Value:
-    """The lanes that come before the bounds, the first column first."""
-    less = build.less(row[0], bounds[0])
-    for value, bound in zip(row[1:], bounds[1:], strict=True):
-        tied = build.equal(row[0], bounds[0])
-        less = arith.ori(less, arith.andi(tied, build.less(value, bound)))
-    return less
