@@ -19,11 +19,8 @@ from ragged_dialect.passes.differentiate.values import empty_without, or_zeros, 
 WITH_BODY = tuple(sorted(LINALG_OPS - {"linalg.softmax", "linalg.select"}))
 """Ops whose body says what they compute."""
 
-_COMBINERS: dict[str, Callable[[Tangents, Nest, int], ir.Value | None]] = {
-    "arith.maximumf": reductions.chosen,
-    "arith.minimumf": reductions.chosen,
-    "arith.maxnumf": reductions.chosen,
-    "arith.minnumf": reductions.chosen,
+_COMBINERS: dict[str, Callable[[Tangents, Nest, int, ir.Operation], ir.Value | None]] = {
+    **dict.fromkeys(("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"), reductions.chosen),
     "arith.mulf": reductions.multiplied,
 }
 
@@ -50,7 +47,8 @@ def _tangent(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
         raise DerivativeFailure(
             nest.op, f"expected a reduction by one of {wanted}, got '{nest.op.name}' with another body"
         )
-    return _COMBINERS.get(combiner.name, _summed)(ctx, nest, number)
+    made = _COMBINERS.get(combiner.name)
+    return _summed(ctx, nest, number) if made is None else made(ctx, nest, number, combiner)
 
 
 def _with_tangents(ctx: Tangents, ins: tuple[Access, ...]) -> tuple[list[Access], list[int]]:

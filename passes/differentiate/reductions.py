@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.match import combiner_of, element_of
+from ragged_dialect.ir.match import element_of
 from ragged_dialect.passes.differentiate.flow import Tangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed
 from ragged_dialect.passes.differentiate.tables import DerivativeFailure
-from ragged_dialect.passes.differentiate.values import compare, empty_like, number_like, or_zeros, zeros_like
+from ragged_dialect.passes.differentiate.values import compare, empty_like, is_chosen, number_like, or_zeros, zeros_like
 
 _Body = Callable[[ir.Value, list[ir.Value]], ir.Value]
 _Weigh = Callable[[ir.Value, ir.Value, list[ir.Value]], ir.Value]
@@ -24,14 +24,16 @@ _FAR = 2**63 - 1
 class Reduction:
     """A reduction of elements that the body computes: the tangent of one of its results is a sum over its loops."""
 
-    def __init__(self, ctx: Tangents, nest: Nest, number: int) -> None:
-        self.ctx, self.nest, self.number = ctx, nest, number
+    def __init__(self, ctx: Tangents, nest: Nest, number: int, combiner: ir.Operation) -> None:
+        self.ctx, self.nest, self.number, self.combiner = ctx, nest, number, combiner.name
+        if ctx.of(nest.outs[number].value) is not None:
+            raise DerivativeFailure(
+                nest.op,
+                f"expected a reduction by {self.combiner} to start from what is not "
+                "differentiated, got a start with a derivative",
+            )
         self.out = nest.outs[number]
         self.result = Access(nest.op.results[number], self.out.map)
-        names = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.mulf")
-        combiner = combiner_of(nest.accumulator(number), nest.yielded(number), names)
-        assert combiner is not None
-        self.combiner = combiner.name
         lhs, rhs = combiner.operands
         self._element = rhs if lhs == nest.accumulator(number) else lhs
         self.loops = [loop for loop, kind in enumerate(nest.kinds) if kind == "reduction"]
@@ -77,29 +79,13 @@ class Reduction:
 
         return computed([*nest.ins, *beside, *tangents], self.out, nest.kinds, body, zeros_like)
 
-    def refuse_start(self) -> None:
-        """DerivativeFailure where what the reduction starts from has a tangent."""
-        if self.ctx.of(self.out.value) is not None:
-            raise DerivativeFailure(
-                self.nest.op,
-                f"expected a reduction by {self.combiner} to start from what is not "
-                "differentiated, got a start with a derivative",
-            )
 
-
-def chosen(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
+def chosen(ctx: Tangents, nest: Nest, number: int, combiner: ir.Operation) -> ir.Value | None:
     """The tangent of the largest, or least, element: that of the first one that equals it, or is nan where nan is the
     largest. Its place is found first, by one loop after the other."""
-    it = Reduction(ctx, nest, number)
-    it.refuse_start()
+    it = Reduction(ctx, nest, number, combiner)
     i64 = build.i64()
     places: list[Access] = []
-
-    def is_largest(element: ir.Value, largest: ir.Value) -> ir.Value:
-        same = compare("oeq", element, largest)
-        if it.combiner in ("arith.maximumf", "arith.minimumf"):
-            same = arith.ori(same, compare("uno", element, element))
-        return same
 
     def are_here(at: Sequence[ir.Value]) -> list[ir.Value]:
         return [build.equal(build.to_i64(loop_index(loop)), place) for loop, place in zip(it.loops, at, strict=False)]
@@ -107,7 +93,7 @@ def chosen(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
     for loop in it.loops:
 
         def body(element: ir.Value, beside: list[ir.Value], loop: int = loop) -> ir.Value:
-            here = functools.reduce(arith.andi, are_here(beside[1:]), is_largest(element, beside[0]))
+            here = functools.reduce(arith.andi, are_here(beside[1:]), is_chosen(it.combiner, element, beside[0]))
             return arith.select(here, build.to_i64(loop_index(loop)), build.constant(i64, _FAR))
 
         places.append(it.fold([it.result, *places], i64, _FAR, "arith.minsi", body))
@@ -118,13 +104,12 @@ def chosen(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
     return it.weighted(places, weigh)
 
 
-def multiplied(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
+def multiplied(ctx: Tangents, nest: Nest, number: int, combiner: ir.Operation) -> ir.Value | None:
     """The tangent of a product: every element's times the product of the others, which is found without a division
     by 0: from the product of those that are not 0, and the number and the sum of those that are. The sum is 0, and its
     derivative is not: it stands for the only other zero, so that second derivatives are right. Of several other zeros
     the product, and its first derivative, are 0; further ones are not known, and come out infinite or nan."""
-    it = Reduction(ctx, nest, number)
-    it.refuse_start()
+    it = Reduction(ctx, nest, number, combiner)
     i64 = build.i64()
     type_ = element_of(it.result.value.type)
 

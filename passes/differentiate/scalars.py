@@ -12,7 +12,7 @@ from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir import build
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import compare, converted, number_like, zeros_like
+from ragged_dialect.passes.differentiate.values import compare, converted, is_chosen, number_like, zeros_like
 
 
 def _sum(*terms: ir.Value | None) -> ir.Value | None:
@@ -123,17 +123,10 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
         ctx.add(op.false_value, _select(op.condition, None, cotangent))
 
 
-@linearizes(arith.MaxNumFOp, arith.MinNumFOp)
+@linearizes(arith.MaxNumFOp, arith.MinNumFOp, arith.MaximumFOp, arith.MinimumFOp)
 def _(ctx: Tangents, op: View) -> ir.Value:
-    """That of the first operand where it is the result."""
-    return _select(compare("oeq", op.result, op.lhs), ctx.of(op.lhs), ctx.of(op.rhs))
-
-
-@linearizes(arith.MaximumFOp, arith.MinimumFOp)
-def _(ctx: Tangents, op: View) -> ir.Value:
-    """That of the first operand where it is the result, or nan."""
-    first = arith.ori(compare("oeq", op.result, op.lhs), compare("uno", op.lhs, op.lhs))
-    return _select(first, ctx.of(op.lhs), ctx.of(op.rhs))
+    """That of the first operand where it is chosen."""
+    return _select(is_chosen(op.operation.name, op.lhs, op.result), ctx.of(op.lhs), ctx.of(op.rhs))
 
 
 @linearizes(math.ClampFOp)

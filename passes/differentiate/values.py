@@ -123,3 +123,9 @@ def before_widening(x: ir.Value) -> ir.Value:
 def compare(predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
     """A comparison of floats."""
     return arith.cmpf(getattr(arith.CmpFPredicate, predicate.upper()), a, b)
+
+
+def is_chosen(name: str, x: ir.Value, result: ir.Value) -> ir.Value:
+    """Whether a maximum or minimum, by the name of its op, is an operand: where it is the result, or nan that wins."""
+    same = compare("oeq", result, x)
+    return arith.ori(same, compare("uno", x, x)) if name in ("arith.maximumf", "arith.minimumf") else same
