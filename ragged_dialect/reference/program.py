@@ -183,6 +183,16 @@ def pure(run: Pure) -> Run:
     return lambda env, operands: [run(*operands)]
 
 
+def effect(run: Callable[[Values], None]) -> Run:
+    """What an op without results does, from a function of its operands."""
+
+    def done(env: Env, operands: Values) -> Values:
+        run(operands)
+        return []
+
+    return done
+
+
 def result_dtype(op: ir.Operation) -> np.dtype:
     """Element type of an op's first result."""
     type_ = op.results[0].type

@@ -17,7 +17,7 @@ from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.ops.steps import StepsOp
 from ragged_dialect.reference import attention, exchange, making, structure
 from ragged_dialect.reference.conformity import require_pairs
-from ragged_dialect.reference.program import Env, Operand, Program, Run, Values, handler, pure, result_dtype
+from ragged_dialect.reference.program import Env, Operand, Program, Run, Values, effect, handler, pure, result_dtype
 from ragged_dialect.reference.steps import steps
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import Datum, RaggedValue
@@ -76,13 +76,8 @@ def _assemble(program: Program, op: ir.Operation) -> Run:
 
 @handler("ragged.print")
 def _print(program: Program, op: ir.Operation) -> Run:
-    label = string_attr(op, "label") if "label" in op.attributes else None
-
-    def run(env: Env, operands: Values) -> Values:
-        print("" if label is None else f"{label}: ", making.nested_text(operands[0]), sep="")
-        return []
-
-    return run
+    label = f"{string_attr(op, 'label')}: " if "label" in op.attributes else ""
+    return effect(lambda operands: print(label, making.nested_text(operands[0]), sep=""))
 
 
 @handler("ragged.empty")
@@ -122,36 +117,20 @@ def _annotate(program: Program, op: ir.Operation) -> Run:
 def _assert_valid(program: Program, op: ir.Operation) -> Run:
     kind, where, level = string_attr(op, "kind"), string_attr(op, "op"), int_attr(op, "level")
     factor = optional_int(op, "factor")
-
-    def run(env: Env, operands: Values) -> Values:
-        require(kind, where, level, operands, factor or 0)
-        return []
-
-    return run
+    return effect(lambda operands: require(kind, where, level, operands, factor or 0))
 
 
 @handler("cf.assert")
 def _assert(program: Program, op: ir.Operation) -> Run:
     where = f"cf.assert: {string_attr(op, 'msg')}"
-
-    def run(env: Env, operands: Values) -> Values:
-        require("holds", where, 0, operands)
-        return []
-
-    return run
+    return effect(lambda operands: require("holds", where, 0, operands))
 
 
 @handler("ragged.assert_conform")
 def _assert_conform(program: Program, op: ir.Operation) -> Run:
     pairs = list(zip(int_array(op, "lhs"), int_array(op, "rhs"), strict=True))
     where = string_attr(op, "op")
-
-    def run(env: Env, operands: Values) -> Values:
-        a, b = map(RaggedValue.of, operands)
-        require_pairs(where, a, b, pairs)
-        return []
-
-    return run
+    return effect(lambda operands: require_pairs(where, *map(RaggedValue.of, operands), pairs=pairs))
 
 
 _ATTENTION = {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ragged_dialect.checks import Check
+from ragged_dialect.checks import CHECK_KINDS, Check
 
 
 class Failure(NamedTuple):
@@ -36,10 +36,7 @@ def raise_first(check: Check, found: Iterator[Failure]) -> None:
 def failures(kind: str, operands: Sequence[npt.ArrayLike], factor: int = 0) -> Iterator[Failure]:
     """The failures of a check, components in order within a case."""
     data = [np.asarray(x).tolist() for x in operands]
-    if kind in _UNARY:
-        yield from _UNARY[kind](data[0], factor)
-    else:
-        yield from _KINDS[kind](*data)
+    yield from _KINDS[kind](*data, *([factor] if CHECK_KINDS[kind].needs_factor else []))
 
 
 def _offsets(offsets: list[int], extent: int, count: int | None = None) -> Iterator[Failure]:
@@ -196,7 +193,12 @@ def _conform(a: list[int] | int, b: list[int] | int) -> Iterator[Failure]:
             yield Failure(1, i, m, n)
 
 
-_KINDS = {
+def _holds(condition: int) -> Iterator[Failure]:
+    if not condition:
+        yield Failure(0, -1, 0, 0)
+
+
+_KINDS: dict[str, Callable[..., Iterator[Failure]]] = {
     "offsets": _offsets,
     "rows": _rows,
     "lengths": _lengths,
@@ -209,15 +211,6 @@ _KINDS = {
     "covers": _covers,
     "conform": _conform,
     "fits": _fits,
-}
-
-
-def _holds(condition: int, factor: int) -> Iterator[Failure]:
-    if not condition:
-        yield Failure(0, -1, 0, 0)
-
-
-_UNARY = {
     "divides": _compared(lambda n, factor: n % factor != 0),
     "at_least": _compared(lambda n, factor: n < factor),
     "at_most": _compared(lambda n, factor: n > factor),
