@@ -100,6 +100,9 @@ def program_parser(tool: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(tool, description=description, formatter_class=formatter, allow_abbrev=False)
     parser.add_argument("file", nargs="?", default=STREAM, help=".mlir text or bytecode; standard input for '-'")
     parser.add_argument("--entry", metavar="NAME", help="the function (default: the only public one)")
+    parser.add_argument("--schedule", default="auto", help="how GPU kernels are spread (default: auto)")
+    parser.add_argument("--no-check", action="store_true", help="leave run-time checks out: invalid data is undefined")
+    parser.add_argument("--version", action="store_true", help="print versions")
     return parser
 
 

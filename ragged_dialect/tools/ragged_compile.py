@@ -22,10 +22,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--target", default="cpu", help="cpu (default), or the GPU architecture: sm_80, sm_90, …")
     parser.add_argument("-o", dest="output", metavar="FILE", help="the file: libNAME.so, or a Python module")
     parser.add_argument("--cpu", default="host", help="for --target cpu: which CPU, host (default) or a portable one")
-    parser.add_argument("--no-check", action="store_true", help="leave run-time checks out: invalid data is undefined")
     parser.add_argument("--fast-math", action="store_true", help="for GPUs: allow approximate functions")
-    parser.add_argument("--schedule", default="auto", help="for GPUs: how kernels are spread (default: auto)")
-    parser.add_argument("--version", action="store_true", help="print versions")
     return parser
 
 

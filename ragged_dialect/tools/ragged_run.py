@@ -28,11 +28,8 @@ def _parser() -> argparse.ArgumentParser:
         help="where to run: cpu (default), gpu, emulator, ptx-emulator, or auto: gpu where there is one",
     )
     parser.add_argument("--arch", metavar="sm_XY", help="what GPU code is made for (default: the device)")
-    parser.add_argument("--schedule", default="auto", help="how GPU kernels are spread (default: auto)")
     parser.add_argument("--output", metavar="FILE", help="save the results as .npz instead of printing them")
-    parser.add_argument("--no-check", action="store_true", help="leave run-time checks out: invalid data is undefined")
     parser.add_argument("--threads", type=int, metavar="N", help="threads (default: RAGGED_NUM_THREADS or all cores)")
-    parser.add_argument("--version", action="store_true", help="print versions")
     return parser
 
 
