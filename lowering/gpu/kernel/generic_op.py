@@ -12,6 +12,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.expressions import affine_value
 from ragged_dialect.ir.match import is_read, terminator
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.buffers.subviews import extent, is_buffer, plain_dim
 
@@ -88,7 +89,7 @@ class GenericOp:
 
     def loops_of(self, k: int) -> set[int]:
         """The loops that index operand k."""
-        return {d for expr in self.maps[k].results for d in dims_of(expr)}
+        return {d for d in range(self.rank) if any(expr_uses(expr, d) for expr in self.maps[k].results)}
 
     def is_apart(self, k: int) -> bool:
         """Whether every iteration has an element of operand k of its own: every loop is a dim there."""
@@ -130,15 +131,6 @@ class GenericOp:
         """Element type of operand k."""
         x = self.operands[k]
         return x.type.element_type if is_buffer(x) else x.type
-
-
-def dims_of(expr: ir.AffineExpr) -> set[int]:
-    """The loops in an affine expression."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return {expr.position}
-    if isinstance(expr, ir.AffineBinaryExpr):
-        return dims_of(expr.lhs) | dims_of(expr.rhs)
-    return set()
 
 
 def generics_in(op: ir.Operation) -> list[GenericOp]:
