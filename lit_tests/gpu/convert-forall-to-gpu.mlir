@@ -34,8 +34,9 @@ func.func @f(%n: index, %m: index, %x: memref<?xindex>, %status: memref<5xi64>) 
 // CHECK: %[[FINE:.*]] = arith.cmpi eq, %[[FAILED]], %c0_i64
 // CHECK: scf.if %[[FINE]]
 // CHECK:   %[[BLOCK:.*]] = gpu.block_id x
-// CHECK:   %[[J:.*]] = arith.remui %[[BLOCK]], %[[M]]
-// CHECK:   arith.divui %[[BLOCK]], %[[M]]
+// CHECK:   %[[I:.*]] = arith.divui %[[BLOCK]], %[[M]]
+// CHECK:   %[[ROW:.*]] = arith.muli %[[I]], %[[M]]
+// CHECK:   %[[J:.*]] = arith.subi %[[BLOCK]], %[[ROW]]
 // CHECK:   scf.if
 // CHECK:     memref.store %[[J]]
 

@@ -3,7 +3,7 @@ one thread."""
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
+from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
@@ -41,7 +41,7 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
             if WIDE in forall.attributes or (guards.status is not None and guards.status in outside):
                 kernel.op.attributes[WIDE] = ir.UnitAttr.get()
             iteration = build.value(build.add(build.mul(block, kernel.teams), team))
-            indices = _indices(kernel, counts, iteration)
+            indices = [build.value(i) for i in build.digits(iteration, [1, *map(kernel.number, counts[1:])])]
             if kernel.teams > 1:
                 kernel.guard(build.less(iteration, build.product([kernel.number(count) for count in counts])))
         first = len(kernel.body.operations) - 1
@@ -68,17 +68,6 @@ def _teams(body: ir.Block, counts: list[Mixed]) -> int:
         return 1
     taken = sum(shared_size(alloc.results[0].type) for alloc in temporaries_of(body)[0])
     return DEVICE.fewest_threads if DEVICE.fewest_threads * taken <= DEVICE.shared_bytes else 1
-
-
-def _indices(kernel: Kernel, counts: list[Mixed], iteration: ir.Value) -> list[ir.Value]:
-    """The forall's indices from the number of an iteration, the last one fastest."""
-    indices: list[ir.Value] = []
-    rest = iteration
-    for count in reversed(counts[1:]):
-        inside = build.value(kernel.number(count))
-        indices.insert(0, arith.remui(rest, inside))
-        rest = arith.divui(rest, inside)
-    return [rest, *indices]
 
 
 def _share(kernel: Kernel, team: ir.Value) -> int:

@@ -107,12 +107,11 @@ class Lanes:
         if not self.order:
             return point, []
         at: ir.Value = build.value(build.add(build.mul(chunk, self.lanes), lane))
-        rest, total = at, build.product(self._steps(d, n) for d, n in self.extents.items())
-        for d in reversed(self.order[1:]):
-            steps = build.value(build.maximum(self._steps(d, self.extents[d]), 1))  # rows may have no features
-            point[d] = arith.remui(rest, steps)
-            rest = arith.divui(rest, steps)
-        point[self.order[0]] = rest
+        total = build.product(self._steps(d, n) for d, n in self.extents.items())
+        # Rows may have no features.
+        steps = [1, *(build.maximum(self._steps(d, self.extents[d]), 1) for d in self.order[1:])]
+        for d, i in zip(self.order, build.digits(at, steps), strict=True):
+            point[d] = i
         point[self.order[-1]] = build.mul(point[self.order[-1]], self.width)
         exact = isinstance(total, int) and total > 0 and total % self.lanes == 0
         return point, [] if exact else [build.below(at, total)]
