@@ -6,12 +6,11 @@ from math import lcm
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.analysis.structure.roots import root_of
-from ragged_dialect.passes.patterns.matching import producer, shape
+from ragged_dialect.passes.patterns.matching import attempt, producer, shape
 from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
 from ragged_dialect.segments import segments
 from ragged_dialect.shape import RaggedShape
@@ -32,9 +31,7 @@ def empty_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
         return False
     if new_sources == sources and [v.type for v in new_likes] == [v.type for v in likes]:
         return rewriter.set_operands(op, new_likes)
-    try:
-        segments([v.type for v in [*new_likes, *extents]])
-    except LayoutError:
+    if attempt(lambda: segments([v.type for v in [*new_likes, *extents]])) is None:
         return False
     with rewriter.before(op):
         return rewriter.replace(op, builders.empty(new_likes, op.results[0].type, new_sources, extents))
@@ -68,10 +65,7 @@ def _parents(likes: list[ir.Value], sources: list[Source | None], result: Ragged
     """The parents of every ragged level of the result; None where a like has levels that are not there."""
     shapes = [shape_of(like.type) for like in likes]
     ragged = [dim for dim, letter in enumerate(result.layout.letters) if letter in RAGGED and sources[dim] is not None]
-    try:
-        return [parent_dims(shapes, sources, result, dim) for dim in ragged]
-    except LayoutError:
-        return None
+    return attempt(lambda: [parent_dims(shapes, sources, result, dim) for dim in ragged])
 
 
 def assume_of_assume(op: ir.Operation, rewriter: Rewriter) -> bool:

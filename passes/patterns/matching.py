@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import reduce
+from typing import TypeVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.errors import LayoutError
@@ -18,6 +19,7 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import compatible, shape_of
 
+T = TypeVar("T")
 _SHAPES: ContextVar[dict[ir.Type, RaggedShape] | None] = ContextVar("shapes", default=None)
 """Shapes by type while patterns run; not longer, because a type keeps its context alive."""
 
@@ -75,8 +77,8 @@ def shape(value: ir.Value) -> RaggedShape:
     return found
 
 
-def attempt(rule: Callable[[], RaggedShape]) -> RaggedShape | None:
-    """The shape a rule yields, None where the layout algebra refuses it."""
+def attempt(rule: Callable[[], T]) -> T | None:
+    """What a rule yields, None where it raises a LayoutError: the layout algebra refuses it."""
     try:
         return rule()
     except LayoutError:

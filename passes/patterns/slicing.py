@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import constant_int
 from ragged_dialect.passes.patterns.matching import add, attempt, dim_of, is_value_of_dim, producer, same_meaning, shape
 from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
@@ -67,13 +66,10 @@ def select_of_concat(op: ir.Operation, rewriter: Rewriter) -> bool:
     if any(shape(x).layout.locate(dim)[1] != 0 for x in xs):
         return False
     along = dim_of(made) - (dim < dim_of(made))
-    try:
-        selected = [shape(x).select(dim) for x in xs]
-        result = selected[0].concat(selected[1:], along)
-        segments([str(s) for s in selected])
-    except LayoutError:
+    selected = attempt(lambda: [shape(x).select(dim) for x in xs])
+    if selected is None or attempt(lambda: segments([str(s) for s in selected])) is None:
         return False
-    if not same_meaning(result, shape(op.results[0])):
+    if not same_meaning(attempt(lambda: selected[0].concat(selected[1:], along)), shape(op.results[0])):
         return False
     with rewriter.before(op):
         return rewriter.replace(op, builders.concat([builders.select(x, index, dim) for x in xs], along))
@@ -101,13 +97,10 @@ def concat_of_concat(op: ir.Operation, rewriter: Rewriter) -> bool:
         flat.extend([operand] if inner is None or dim_of(inner) != dim or shared else inner.operands)
     if len(flat) == len(op.operands):
         return False
-    try:
-        segments([x.type for x in flat])
-        shapes = [shape(x) for x in flat]
-        result = shapes[0].concat(shapes[1:], dim)
-    except LayoutError:
+    if attempt(lambda: segments([x.type for x in flat])) is None:
         return False
-    if not same_meaning(result, shape(op.results[0])):
+    first, *others = map(shape, flat)
+    if not same_meaning(attempt(lambda: first.concat(others, dim)), shape(op.results[0])):
         return False
     with rewriter.before(op):
         return rewriter.replace(op, builders.concat(flat, dim))
@@ -123,9 +116,7 @@ def concat_of_compact(op: ir.Operation, rewriter: Rewriter) -> bool:
             operands[k] = made.operands[0]
     if operands == list(op.operands):
         return False
-    try:
-        segments([x.type for x in operands])
-    except LayoutError:
+    if attempt(lambda: segments([x.type for x in operands])) is None:
         return False
     with rewriter.before(op):
         return rewriter.replace(op, builders.concat(operands, dim))
