@@ -43,13 +43,13 @@ def lower_nest(ctx: Lowering, nest: Nest, is_read_there: bool = False) -> list[P
         collapse(nest)
         batch = batch_loops(nest)
     results = _Emitter(ctx, nest, batch, structures).run()
-    return [parts.replace(held) for parts, held in zip(structures, results, strict=True) if parts is not None]
+    return [parts.replace(held) for parts, held in zip(structures, results, strict=True)]
 
 
 class _Emitter:
     """Emits one nest: forall, inner loops, the dense op."""
 
-    def __init__(self, ctx: Lowering, nest: Nest, batch: list[int], structures: list[Parts | None]) -> None:
+    def __init__(self, ctx: Lowering, nest: Nest, batch: list[int], structures: list[Parts]) -> None:
         self.ctx = ctx
         self.nest = nest
         self.structures = structures
@@ -66,7 +66,7 @@ class _Emitter:
     def run(self) -> list[ir.Value | Pending]:
         """The results: tensors, or pending ones of the open forall."""
         if not self.batch:
-            inits = [out.parts.values for out in self.nest.outs if out.parts is not None]
+            inits = [out.parts.values for out in self.nest.outs]
             return [*self._loops(inits)]
         counts = [dense_extent(self.nest, loop) for loop in self.batch]
         if self.ctx.forall is None or not self._fits(self.ctx.forall, counts):
@@ -84,11 +84,9 @@ class _Emitter:
             for slot, out, whole in zip(self.slots, self.nest.outs, self.structures, strict=True)
         ]
 
-    def _places(self, out: Operand, whole: Parts | None) -> tuple[int, ...] | None:
+    def _places(self, out: Operand, whole: Parts) -> tuple[int, ...] | None:
         """Where the forall's indices are among the dims of an out; nowhere where dims were collapsed."""
-        assert out.parts is not None
-        kept = whole is not None and whole.shape == out.parts.shape
-        return tuple(out.uses(loop)[0] for loop in self.batch) if kept else None
+        return tuple(out.uses(loop)[0] for loop in self.batch) if whole.shape == out.parts.shape else None
 
     def _fits(self, forall: OpenForall, counts: list[Mixed]) -> bool:
         reads = any(op.pending is not None for op in self.nest.operands)
@@ -97,7 +95,6 @@ class _Emitter:
     def _add_out(self, out: Operand) -> int:
         """A shared out of the forall. One that starts filled with a scalar is filled part by part,
         in the iteration that uses the part."""
-        assert out.parts is not None
         assert self.forall is not None
         init = out.parts.values
         made = defining_op(init)
@@ -110,7 +107,6 @@ class _Emitter:
 
     def _outer_ranges(self, operand: Operand) -> list[Range]:
         """Storage ranges under the forall's indices."""
-        assert operand.parts is not None
         ranges: list[Range] = []
         for axis in range(operand.parts.layout.storage_rank):
             fixed: list[Mixed] = []
@@ -136,7 +132,6 @@ class _Emitter:
 
     def _fixed(self, operand: Operand, dim: int) -> list[Mixed]:
         """Indices of the levels above a dim in its axis."""
-        assert operand.parts is not None
         return [self.ivs[operand.loops[d]] for d in operand.parts.layout.above(dim)]  # type: ignore[index]
 
     def _extent(self, loop: int) -> Mixed:
@@ -144,7 +139,6 @@ class _Emitter:
         best: tuple[int, Operand, int] | None = None
         for operand in self.nest.operands:
             for dim in operand.uses(loop):
-                assert operand.parts is not None
                 if any(operand.loops[above] not in self.ivs for above in operand.parts.layout.above(dim)):
                     continue  # lists of one length, which another operand has
                 letter = "r" if dim in operand.parts.windows else operand.parts.layout.letter(dim)
@@ -156,7 +150,6 @@ class _Emitter:
         _, operand, dim = best
         if best[0] == 0:
             return dense_extent(self.nest, loop)
-        assert operand.parts is not None
         return operand.parts.loop_extent(dim, self._fixed(operand, dim))
 
     # The dense op -------------------------------------------------------------------------------
@@ -191,17 +184,14 @@ class _Emitter:
 
     def _is_ragged(self, loop: int) -> bool:
         return any(
-            operand.parts is not None and operand.parts.layout.letter(dim) in "rwt"
-            for operand in self.nest.operands
-            for dim in operand.uses(loop)
+            operand.parts.layout.letter(dim) in "rwt" for operand in self.nest.operands for dim in operand.uses(loop)
         )
 
     def _view(self, operand: Operand, sizes: dict[int, Mixed], tensor: ir.Value | None) -> _View:
         """The slice of an operand under the current indices; `tensor` is the part of an out that
         the forall's iteration owns."""
-        if operand.parts is None:
-            assert operand.scalar is not None
-            return _View(operand.scalar, None, [], [], [], True)
+        if not isinstance(operand.value, Parts):
+            return _View(operand.value, None, [], [], [], True)
         parts = operand.parts
         if tensor is None and parts.pending is not None:
             slot = parts.pending.forall.slots[parts.pending.slot]
@@ -242,7 +232,6 @@ class _Emitter:
         self, operand: Operand, sizes: dict[int, Mixed]
     ) -> tuple[list[Range], list[bool], list[ir.AffineExpr], dict[int, list[Mixed]]]:
         """The range of each axis, whether it stays, what is along it, and the extents of those that are matrices."""
-        assert operand.parts is not None
         matrices: dict[int, list[Mixed]] = {}
         parts = operand.parts
         ranges: list[Range] = []
@@ -282,7 +271,6 @@ class _Emitter:
     ) -> tuple[Mixed, Mixed, bool, ir.AffineExpr | None]:
         """Range of a dense axis: all of it, one index of an outer loop, or the length of a ragged
         loop that it takes part in."""
-        assert operand.parts is not None
         loop = operand.loops[dim]
         if loop in self.ivs:
             return self.ivs[loop], 1, False, None
@@ -352,9 +340,7 @@ class _View:
 def _ordered(nest: Nest, loops: list[int]) -> list[int]:
     """Loops with the parents of ragged levels before them, else in their order."""
     parents: dict[int, set[int]] = {loop: set() for loop in loops}
-    for operand in nest.operands:
-        if operand.parts is None:
-            continue
+    for operand in nest.tensors:
         for axis in range(operand.parts.layout.storage_rank):
             dims = operand.parts.layout.dims(axis)
             for at, dim in enumerate(dims):

@@ -32,8 +32,7 @@ def _collapse_pair(nest: Nest, a: int, b: int) -> bool:
     for operand in nest.operands:
         if operand.uses(a):
             (dim,) = operand.uses(a)
-            assert operand.parts is not None
-            operand.parts = merge_parts(operand.parts, dim)
+            operand.value = merge_parts(operand.parts, dim)
             del operand.loops[dim + 1], operand.exprs[dim + 1]
     del nest.kinds[b]
     return True
@@ -52,7 +51,7 @@ def _pair_rule(operand: Operand, a: int, b: int) -> str:
     first, second = operand.uses(a), operand.uses(b)
     if not first and not second:
         return "unused"
-    if len(first) != 1 or len(second) != 1 or second[0] != first[0] + 1 or operand.parts is None:
+    if len(first) != 1 or len(second) != 1 or second[0] != first[0] + 1:
         return "none"
     shape = operand.parts.shape
     dim = first[0]
@@ -66,7 +65,7 @@ def close_pending_inputs(ctx: Lowering, nest: Nest) -> None:
     if any(op.pending is not None for op in nest.operands):
         ctx.close()
     for operand in nest.operands:
-        if operand.parts is not None and operand.parts.pending is not None:
+        if operand.pending is not None:
             operand.parts.held = operand.parts.values
 
 
@@ -76,15 +75,14 @@ def explicit_loops(nest: Nest) -> list[int]:
     before: set[int] | None = None
     while found != before:  # a loop that is explicit leaves no matrix whose rows go along it
         before = {*found}
-        for operand in nest.operands:
-            for axis in range(0 if operand.parts is None else operand.parts.layout.storage_rank):
+        for operand in nest.tensors:
+            for axis in range(operand.parts.layout.storage_rank):
                 found |= _outer_loops(nest, operand, axis, found)
     return [loop for loop in nest.kinds if loop in found]
 
 
 def _outer_loops(nest: Nest, operand: Operand, axis: int, explicit: set[int]) -> set[int]:
     """The loops above the last level of an axis, or above the last two where they stay in one dense op."""
-    assert operand.parts is not None
     *outer, along = (operand.loops[dim] for dim in operand.parts.layout.dims(axis))
     if along not in explicit and _is_matrix(nest, operand, axis):
         outer.pop()
@@ -94,7 +92,6 @@ def _outer_loops(nest: Nest, operand: Operand, axis: int, explicit: set[int]) ->
 def _is_matrix(nest: Nest, operand: Operand, axis: int) -> bool:
     """Whether the lists of an axis that are in one list of the levels above have one length: that of another operand,
     which has it without them."""
-    assert operand.parts is not None
     layout = operand.parts.layout
     dims = layout.dims(axis)
     if not nest.are_matrices or len(dims) < 2 or "t" in layout.axes[axis] or layout.letter(dims[-1]) != "r":
@@ -106,7 +103,6 @@ def _is_matrix(nest: Nest, operand: Operand, axis: int) -> bool:
         return False
 
     def has_it_alone(other: Operand, dim: int) -> bool:
-        assert other.parts is not None
         there = other.parts.layout  # a dense dim may be longer than the lists
         return there.letter(dim) == "r" and {other.loops[outer] for outer in there.above(dim)} <= {*above}
 
@@ -145,7 +141,6 @@ def _is_independent(nest: Nest, loop: int) -> bool:
 def _cuts_outs(nest: Nest, loops: list[int], only: int | None = None) -> bool:
     """Whether the levels of the outs above those of some loops (or of one) are indexed by them too."""
     for out in nest.outs:
-        assert out.parts is not None
         for loop in loops if only is None else (only,):
             for dim in out.uses(loop):
                 _, at = out.parts.layout.locate(dim)
@@ -156,7 +151,6 @@ def _cuts_outs(nest: Nest, loops: list[int], only: int | None = None) -> bool:
 
 def _is_leading(operand: Operand, dim: int) -> bool:
     """Whether only dense levels precede a dense level in its axis."""
-    assert operand.parts is not None
     layout = operand.parts.layout
     axis, at = layout.locate(dim)
     return set(layout.axes[axis][: at + 1]) == {"d"} and not layout.is_split_outer(dim)
@@ -218,7 +212,7 @@ def _can_collapse(nest: Nest) -> bool:
 def _reduces_rows(nest: Nest, most: int) -> bool:
     """Whether the nest reduces dense dims, of so many elements at most."""
     reduced = [loop for loop, kind in nest.kinds.items() if kind == "reduction"]
-    uses = [(x.parts, dim) for x in nest.operands if x.parts is not None for loop in reduced for dim in x.uses(loop)]
+    uses = [(x.parts, dim) for x in nest.operands for loop in reduced for dim in x.uses(loop)]
     if not reduced or any(parts.layout.letter(dim) in "rwt" for parts, dim in uses):
         return False
     size = build.product(dense_extent(nest, loop) for loop in reduced)
@@ -237,7 +231,6 @@ def dense_extent(nest: Nest, loop: int) -> Mixed:
     sizes: list[Mixed] = []
     for operand in nest.operands:
         for dim in operand.uses(loop):
-            assert operand.parts is not None
             if operand.parts.layout.letter(dim) not in "rwt":
                 sizes.append(operand.parts.extent(dim))
     static = [s for s in sizes if isinstance(s, int)]

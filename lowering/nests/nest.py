@@ -14,17 +14,22 @@ Payload = Callable[[list[ir.Value], Callable[[int], ir.Value]], list[ir.Value]]
 
 @dataclass
 class Operand:
-    """An operand of a nest: its parts (None for a scalar), and per dim a loop or an expression."""
+    """An operand of a nest: its parts, or a scalar, and per dim a loop or an expression."""
 
-    parts: Parts | None
-    scalar: ir.Value | None
+    value: Parts | ir.Value
     loops: list[int | None]
     exprs: list[ir.AffineExpr]
 
     @property
+    def parts(self) -> Parts:
+        """The parts of one that is no scalar: that has dims, or is written."""
+        assert isinstance(self.value, Parts)
+        return self.value
+
+    @property
     def pending(self) -> Pending | None:
         """The open forall's result that it is, if it is one."""
-        return None if self.parts is None else self.parts.pending
+        return self.value.pending if isinstance(self.value, Parts) else None
 
     def uses(self, loop: int) -> list[int]:
         """Dims indexed by exactly this loop."""
@@ -50,6 +55,11 @@ class Nest:
     are_matrices: bool = False
 
     @property
+    def tensors(self) -> list[Operand]:
+        """The operands that are no scalars."""
+        return [operand for operand in self.operands if isinstance(operand.value, Parts)]
+
+    @property
     def outs(self) -> list[Operand]:
         """The operands that are written."""
         return self.operands[self.inputs :]
@@ -64,8 +74,5 @@ def make_nest(
     are_matrices: bool = False,
 ) -> Nest:
     """A nest from an analysed op and its lowered operands (parts, or scalars)."""
-    made = [
-        Operand(*((x, None) if isinstance(x, Parts) else (None, x)), list(access.loops), list(access.exprs))
-        for x, access in zip(operands, it.accesses, strict=True)
-    ]
+    made = [Operand(x, list(access.loops), list(access.exprs)) for x, access in zip(operands, it.accesses, strict=True)]
     return Nest(made, it.inputs, dict(enumerate(it.kinds)), payload, index_loops, backwards, are_matrices)
