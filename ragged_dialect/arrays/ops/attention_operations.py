@@ -211,9 +211,7 @@ def _ragged_mask(q: Tensor, k: Tensor, mask: Tensor) -> tuple[Tensor, Read]:
         return _mask_of_rows(q, rows, letter, pick(mask, dim, build.value(0)))
     loops = NamedLoops.of(q.trace, [q, k], ["bihd"[: q.ndim], "bjge"[: k.ndim]], "bij")
     pairs = loops.settled(Tensor(q.trace, empty(q.trace, loops.axes, loops.levels, mask.dtype), mask.dtype, loops.axes))
-    own = pairs.nested(0)
-    assert own is not None
-    q.trace.conform(own, axis)
+    q.trace.conform(pairs.nested_axis(), axis)
     features = _read([_loop(mask, 3, "h", (q, 2)) for _ in range(mask.ndim - 3)])
 
     def read(numbers: Numbers) -> list[ir.Value]:
@@ -225,10 +223,8 @@ def _ragged_mask(q: Tensor, k: Tensor, mask: Tensor) -> tuple[Tensor, Read]:
 
 def _mask_of_rows(q: Tensor, rows: Tensor, letter: str, mask: Tensor) -> tuple[Tensor, Read]:
     """Where the elements of [component, row] are, and of heads: rows are queries or keys, whose number has a letter."""
-    own, axis = rows.nested(1), mask.nested(1)
-    assert own is not None
-    assert axis is not None
-    rows.trace.conform(own, axis)
+    axis = mask.nested_axis()
+    rows.trace.conform(rows.nested_axis(), axis)
     features = _read([_loop(mask, 2, "h", (q, 2)) for _ in range(mask.ndim - 2)])
 
     def read(numbers: Numbers) -> list[ir.Value]:

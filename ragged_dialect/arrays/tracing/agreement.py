@@ -87,9 +87,7 @@ def batch_extent(plain: TensorLevel, batch: TensorLevel, dim: int) -> None:
 def equal_levels(a: Tensor, b: Tensor, dim: int, levels: int) -> None:
     """The first levels of the nested axes that begin at a dim of both: lengths of the ragged ones, extents of the dense
     ones."""
-    own, other = a.nested(dim), b.nested(dim)
-    assert own is not None
-    assert other is not None
+    own, other = (x.nested_axis(x.place(dim)[0]) for x in (a, b))
     ragged = [level for level in range(levels) if own.letters[level] in RAGGED]
     if ragged:
         a.trace.conform(*(a.trace.prefix(axis, ragged[-1] + 1) for axis in (own, other)))

@@ -142,8 +142,7 @@ def _axis(tensors: Sequence[Tensor], origin: Origin) -> NestedAxis:
     """The axis that has an origin among the arguments and captured arrays of a tape. Those that were made contiguous
     have the axis that others give."""
     x = tensors[origin.leaf]
-    axis = x.nested(origin.dim)
-    assert axis is not None
+    axis = x.nested_axis(x.place(origin.dim)[0])
     if origin.derived.isdigit():
         return x.trace.prefix(axis, int(origin.derived))
     if not origin.derived or "w" not in axis.letters:
