@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import (
     bit_width,
     blocks_of,
@@ -26,6 +25,7 @@ from ragged_dialect.passes.analysis.structure.keys import structural_source
 from ragged_dialect.passes.analysis.structure.sources import STRUCTURAL, use_source
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
+from ragged_dialect.passes.patterns.matching import attempt
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 _OF_STRUCTURE = STRUCTURAL | {"ragged.offsets", "ragged.row_ids", "ragged.starts"}
@@ -212,26 +212,25 @@ class _Block:
     def _fuse_into(self, op: ir.Operation, nest: FusedNest | None) -> None:
         if nest is None:
             return
-        progress = True
-        while progress:
-            progress = False
-            for operand in nest.inputs:
-                fused = self._absorb(op, nest, operand)
-                if fused is not None:
-                    nest, progress = fused, True
-                    break
-            for gathered in () if progress else Gathered.all_of(nest):
-                fused = self._gather(op, gathered)
-                if fused is not None:
-                    nest, progress = fused, True
-                    break
+        while (fused := self._with_producer(op, nest)) is not None:
+            nest = fused
         self.nests[op] = self._followed(op, nest) or nest
+
+    def _with_producer(self, op: ir.Operation, nest: FusedNest) -> FusedNest | None:
+        """A nest with one more of those that make what it reads."""
+        for operand in nest.inputs:
+            if (fused := self._absorb(op, nest, operand)) is not None:
+                return fused
+        for gathered in Gathered.all_of(nest):
+            if (fused := self._gather(op, gathered)) is not None:
+                return fused
+        return None
 
     def _absorb(self, op: ir.Operation, nest: FusedNest, operand: Operand) -> FusedNest | None:
         value = operand.value
-        if isinstance(value.owner, ir.Block) or not (is_ragged(value.type) or nest.outs):
+        maker = defining_op(value)
+        if maker is None or not (is_ragged(value.type) or nest.outs):
             return None
-        maker = value.owner.operation
         producer = self.nests.get(maker)
         if producer is None or len(producer.roots) != 1 or len(nest.steps) + len(producer.steps) > self.max_ops:
             return None
@@ -255,7 +254,8 @@ class _Block:
         nest, value = gathered.nest, gathered.value
         stored = made_by(value, "ragged.values")
         result = value if stored is None else stored.operands[0]
-        producer = None if isinstance(result.owner, ir.Block) else self.nests.get(result.owner.operation)
+        maker = defining_op(result)
+        producer = None if maker is None else self.nests.get(maker)
         if producer is None or len(producer.roots) != 1 or len(nest.steps) + len(producer.steps) > self.max_ops:
             return None
         readers = [step for step in nest.steps if ("value", value) in step.operands]
@@ -279,7 +279,7 @@ class _Block:
     def _followed(self, op: ir.Operation, nest: FusedNest) -> FusedNest | None:
         """A nest in the loop of a scan whose result nothing else reads."""
         for value in dict.fromkeys(operand.value for operand in nest.inputs):
-            maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
+            maker = defining_op(value)
             scan = None if maker is None else self.nests.get(maker)
             if maker is None or scan is None or not scan.is_scan or len(nest.roots) != 1:
                 continue
@@ -366,10 +366,7 @@ def _nest(op: ir.Operation) -> FusedNest | None:
     """The nest of an op that takes part in fusion."""
     if not (touches_ragged(op) or op.name == "linalg.generic") or whole_value(op) or MAPPING in op.attributes:
         return None
-    try:
-        return FusedNest.of(op)
-    except LayoutError:
-        return None
+    return attempt(lambda: FusedNest.of(op))
 
 
 def _parts_rows(nest: FusedNest, fused: FusedNest, most: int) -> bool:
