@@ -6,6 +6,7 @@ from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import made_by
 from ragged_dialect.lowering.buffers.subviews import is_buffer, starts_and_sizes
 from ragged_dialect.lowering.gpu.host.integers import literal, not_negative
 from ragged_dialect.lowering.gpu.host.writer import FLOATS, Emitter, HostWriter, dtype, kind
@@ -67,8 +68,7 @@ def _store(w: HostWriter, op: ir.Operation) -> None:
 
 def _check_whole(op: ir.Operation, buffer: ir.Value) -> None:
     """The name of a pointer is that of its whole buffer, which has other indices."""
-    owner = buffer.owner
-    if not isinstance(owner, ir.Block) and owner.name == "memref.reinterpret_cast":
+    if made_by(buffer, "memref.reinterpret_cast") is not None:
         raise CompileError(f"expected '{op.name}' of a whole buffer in the host program, got one of a view")
 
 

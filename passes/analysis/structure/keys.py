@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import attribute_names, constant_int, made_by, terminator, view_of
+from ragged_dialect.ir.match import attribute_names, constant_int, defining_op, made_by, terminator, view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, whole_value
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops import SAME_LENGTHS, VIEWS
@@ -79,10 +79,9 @@ class Keys:
         known = constant_int(value)
         if known is not None:
             return known
-        owner = value.owner
-        if isinstance(owner, ir.Block):
+        op = defining_op(value)
+        if op is None:
             return value
-        op = owner.operation
         if op.name in _SCALAR_CASTS:
             return self.scalar(op.operands[0])
         if op.name == "tensor.dim":
@@ -94,10 +93,9 @@ class Keys:
 
     def vector(self, value: ir.Value) -> Key:
         """The key of an index vector: casts of the same numbers have one key."""
-        owner = value.owner
-        if isinstance(owner, ir.Block):
+        op = defining_op(value)
+        if op is None:
             return value
-        op = owner.operation
         if op.name in _SCALAR_CASTS or op.name == "tensor.cast":
             return self.vector(op.operands[0])
         if op.name == "ragged.lengths" and not _differs_stored(op):
@@ -131,8 +129,7 @@ class Keys:
     def _stored(self, op: ir.Operation) -> Key:
         """A stored vector of a level, through ops that keep their operand's storage."""
         x, level = op.operands[0], int_attr(op, "level")
-        while not isinstance(x.owner, ir.Block):
-            maker = x.owner.operation
+        while (maker := defining_op(x)) is not None:
             if maker.name == "ragged.assemble":
                 for part, operand in zip(shape_of(x.type).parts(), maker.operands, strict=True):
                     if part == (op.name.removeprefix("ragged."), level):
@@ -175,9 +172,9 @@ class Keys:
         return self._made(value, shape, dim) or own_level(("level", value, dim), shape, dim)
 
     def _made(self, value: ir.Value, shape: RaggedShape, dim: int) -> Key | None:
-        if isinstance(value.owner, ir.Block):
+        op = defining_op(value)
+        if op is None:
             return None
-        op = value.owner.operation
         if op.name == "ragged.empty":
             return self._of_empty(op, shape, dim)
         if op.name == "ragged.assemble":
@@ -342,11 +339,8 @@ def structural_source(value: ir.Value, memo: dict[ir.Value, ir.Value]) -> ir.Val
 
 def _like(value: ir.Value) -> ir.Value | None:
     """The like of a `ragged.empty` that takes all levels from it."""
-    if isinstance(value.owner, ir.Block):
-        return None
-    op = value.owner.operation
-    single = op.name == "ragged.empty" and "from" not in op.attributes
-    return op.operands[0] if single and len(op.operands) == 1 else None
+    op = made_by(value, "ragged.empty")
+    return op.operands[0] if op is not None and "from" not in op.attributes and len(op.operands) == 1 else None
 
 
 def _places(shapes: list[RaggedShape], sources: list[Source | None], shape: RaggedShape, dim: int) -> dict[int, int]:
