@@ -259,18 +259,16 @@ def _is_valid(op: ir.Operation) -> bool:
 
 def check_erased(op: ir.Operation) -> None:
     """ValueError for an op that must not be erased."""
-    require_free(op, "erase")
-    if is_kept(op):
-        raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
+    check_detached(op, "erase")
     if any(next(result.uses, None) is not None for result in op.results):
         raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
 
 
-def check_detached(op: ir.Operation) -> None:
-    """ValueError for an op that must not be detached."""
-    require_free(op, "detach")
+def check_detached(op: ir.Operation, purpose: str = "detach") -> None:
+    """ValueError for an op that must not be detached, which is for a purpose."""
+    require_free(op, purpose)
     if is_kept(op):
-        raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to detach")
+        raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to {purpose}")
 
 
 def check_place(at: ir.InsertionPoint) -> None:

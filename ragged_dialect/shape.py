@@ -285,16 +285,12 @@ class RaggedShape:
             if not keep:
                 continue
             if gone and letter != "t":
-                if letter in RAGGED or any(c in RAGGED for c in letters[gone[0] : at]):
+                inner = any(c in RAGGED for c in letters[gone[0] : at])
+                refused = [k for k in range(at, len(letters)) if kept[k] and (letters[k] in RAGGED or inner)]
+                if refused:
                     raise LayoutError(
                         f'expected every level of axis "{letters}" below dim {first + gone[0]} to be reduced too, '
-                        f"got dim {first + at} kept (use ragged.reduce_across)"
-                    )
-                later = [k for k in range(at + 1, len(letters)) if kept[k] and letters[k] in RAGGED]
-                if later:
-                    raise LayoutError(
-                        f'expected every level of axis "{letters}" below dim {first + gone[0]} to be reduced too, '
-                        f"got dim {first + later[0]} kept (use ragged.reduce_across)"
+                        f"got dim {first + refused[0]} kept (use ragged.reduce_across)"
                     )
             if gone and set(out) - {"d"}:
                 raise LayoutError(
