@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, flow, memory, shapes
-from ragged_dialect.ir.functions import functions_of
+from ragged_dialect.ir.functions import functions_of, name_of
 from ragged_dialect.ir.match import blocks_of, is_number, terminator
 from ragged_dialect.ir.walk import append
 from ragged_dialect.lowering.checks.asserts import Statement, description, record_of, require_around, settle, statement
@@ -75,7 +75,7 @@ class _State:
 def _checked_functions(functions: list[ir.Operation]) -> set[str]:
     checked: set[str] = set()
     while True:
-        found = {f.attributes["sym_name"].value for f in functions if _has_checks(f, checked)}
+        found = {name_of(f) for f in functions if _has_checks(f, checked)}
         if found == checked:
             return checked
         checked = found

@@ -8,7 +8,7 @@ from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.functions import functions_of
+from ragged_dialect.ir.functions import functions_of, name_of
 from ragged_dialect.ir.match import body_ops, terminator
 from ragged_dialect.ir.walk import find_ops, outermost
 from ragged_dialect.lowering.attributes import Mapping
@@ -84,7 +84,7 @@ class ShareLongComponents(RaggedPass):
 
 def _has_effects(module: ir.Operation) -> bool:
     """Whether a program does what it must not do twice: it calls what is not in it."""
-    outside = {f.attributes["sym_name"].value for f in find_ops(module, "func.func") if not len(f.regions[0].blocks)}
+    outside = {name_of(f) for f in find_ops(module, "func.func") if not len(f.regions[0].blocks)}
     return any(op.attributes["callee"].value in outside for op in find_ops(module, "func.call"))
 
 

@@ -13,7 +13,7 @@ from ragged_dialect.asm.files import read_file
 from ragged_dialect.asm.module import copy_module, load_module, parse_module, print_module
 from ragged_dialect.dialect import context as make_context
 from ragged_dialect.errors import CompileError
-from ragged_dialect.ir.functions import functions_of
+from ragged_dialect.ir.functions import functions_of, name_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.stage import Stage
@@ -37,7 +37,7 @@ class Program:
     @property
     def name(self) -> str:
         """What the entry is called."""
-        return self.entry.attributes["sym_name"].value
+        return name_of(self.entry)
 
     @property
     def entry(self) -> ir.Operation:
@@ -169,7 +169,7 @@ def _check_calls(module: ir.Module) -> None:
 def signature_of(function: ir.Operation) -> Signature:
     """Arguments and results as parts. CompileError for other types than numbers and tensors of them."""
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
-    name = function.attributes["sym_name"].value
+    name = name_of(function)
     return Signature(
         name, tuple(_group(name, t) for t in type_.inputs), tuple(_group(name, t) for t in type_.results), False
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.errors import CompileError
+from ragged_dialect.ir.functions import name_of
 from ragged_dialect.ir.walk import append
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.gpu.kernel.kernel import NARROW
@@ -55,7 +56,7 @@ def narrow_kernels_to_llvm(module: ir.Module) -> str:
         if WIDE in kernel.attributes:
             kernel.erase()
         else:
-            kernel.attributes["sym_name"] = ir.StringAttr.get(f"{_name(kernel)}{NARROW}", module.context)
+            kernel.attributes["sym_name"] = ir.StringAttr.get(f"{name_of(kernel)}{NARROW}", module.context)
     for kernel in _kernels(wide):
         if WIDE not in kernel.attributes:
             kernel.erase()
@@ -68,16 +69,12 @@ def narrow_kernels_to_llvm(module: ir.Module) -> str:
 
 def narrow_names(module: ir.Module) -> set[str]:
     """The kernels that may have 32-bit indices."""
-    return {_name(kernel) for kernel in _kernels(module) if WIDE not in kernel.attributes}
+    return {name_of(kernel) for kernel in _kernels(module) if WIDE not in kernel.attributes}
 
 
 def _kernels(module: ir.Module) -> list[ir.Operation]:
     found = [op.operation for inner in gpu_modules(module.operation) for op in inner.regions[0].blocks[0].operations]
     return [op for op in found if op.name == "gpu.func"]
-
-
-def _name(kernel: ir.Operation) -> str:
-    return kernel.attributes["sym_name"].value
 
 
 def lowered_kernels(module: ir.Module, index_bits: int = 64) -> ir.Module:
@@ -109,8 +106,8 @@ def _merge(target: ir.Module, source: ir.Module) -> None:
     """Move functions and globals of lowered kernels to others'. Of two with a name, which only what
     kernels share has, one stays behind."""
     body = _body(target)
-    taken = {_name(op.operation) for op in body.operations}
-    append(body, [op for op in _body(source).operations if _name(op.operation) not in taken])
+    taken = {name_of(op.operation) for op in body.operations}
+    append(body, [op for op in _body(source).operations if name_of(op.operation) not in taken])
 
 
 def _translated(lowered: ir.Module) -> str:
