@@ -282,8 +282,8 @@ def _written(op: ir.Operation) -> list[ir.Value]:
 def region(view: ir.Value) -> tuple[ir.Value, tuple[tuple[Mixed, Mixed | tuple[str, int]], ...]] | None:
     """The part of its buffer that a view covers: the buffer, and (start, size) along each of its
     dims; None when subviews with unit strides do not say."""
-    op = defining_op(view)
-    if op is None or op.name != "memref.subview":
+    op = made_by(view, "memref.subview")
+    if op is None:
         return view, tuple((0, s if s != DYNAMIC else ("all", k)) for k, s in enumerate(view.type.shape))
     inner = region(op.operands[0])
     if inner is None or any(s != 1 for s in op.attributes["static_strides"]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import iterator_kinds
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import combiner_of
+from ragged_dialect.ir.match import combiner_of, terminator
 from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
@@ -29,9 +29,9 @@ class AddNegatedTerms(RaggedPass):
         for generic in find_ops(op, "linalg.generic"):
             if "reduction" not in iterator_kinds(generic):
                 continue
-            *_, last = generic.regions[0].blocks[0].operations
-            arguments = list(generic.regions[0].blocks[0].arguments)[-len(last.operands) :]
-            for accumulator, result in zip(arguments, list(last.operands), strict=True):
+            block = generic.regions[0].blocks[0]
+            results = list(terminator(block).operands)
+            for accumulator, result in zip(list(block.arguments)[-len(results) :], results, strict=True):
                 minus = combiner_of(accumulator, result, {"arith.subf"})
                 if minus is not None and minus.operands[0] == accumulator:
                     with ir.InsertionPoint(minus), minus.location:

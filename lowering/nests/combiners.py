@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.kinds import NEUTRAL, neutral_constant
-from ragged_dialect.ir.match import defining_op, is_number
+from ragged_dialect.ir.match import defining_op, is_number, made_by
 
 _GREATER, _LESS = (2, 3, 9, 10), (4, 5, 11, 12)
 _UNORDERED = 8
@@ -91,9 +91,9 @@ def _selected(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Comb
     that take NaN in are no combiners: they forget it, and what was before it, with the next element."""
     if op.name != "arith.select":
         return None
-    compare = defining_op(op.operands[0])
+    compare = made_by(op.operands[0], "arith.cmpf")
     chosen = list(op.operands)[1:]
-    if compare is None or compare.name != "arith.cmpf" or compare.block != op.block or accumulator not in chosen:
+    if compare is None or compare.block != op.block or accumulator not in chosen:
         return None
     if set(compare.operands) != set(chosen) or chosen[0] == chosen[1]:
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of
-from ragged_dialect.ir.match import ancestors, constant_int, defining_op, enclosing
+from ragged_dialect.ir.match import ancestors, constant_int, enclosing, made_by
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
 from ragged_dialect.lowering.buffers.subviews import VIEWS, root
 
@@ -96,8 +96,8 @@ def _sum_of(add: ir.Operation) -> Sum | None:
     if store.name != "memref.store" or store.block != add.block or enclosing(add).name != "scf.for":
         return None
     for operand in add.operands:
-        load = defining_op(operand)
-        if load is None or load.name != "memref.load" or list(load.operands) != list(store.operands)[1:]:
+        load = made_by(operand, "memref.load")
+        if load is None or list(load.operands) != list(store.operands)[1:]:
             continue
         if len(list(load.results[0].uses)) == 1:  # scans without each element itself store what there is so far
             return Sum(load, store)

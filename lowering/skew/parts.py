@@ -10,6 +10,7 @@ from ragged_dialect.generic import count_from, filled, generic, indexing_maps, i
 from ragged_dialect.ir import build, flow, memory, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.match import terminator
 from ragged_dialect.ir.walk import captures, makers
 from ragged_dialect.lowering.buffers.subviews import (
     extent,
@@ -198,8 +199,7 @@ def _places(op: ir.Operation, loop: int) -> list[tuple[ir.Value, int | None]]:
 
 def yielded(op: ir.Operation, number: int) -> ir.Value:
     """What a generic yields for an out, by the number of its operand."""
-    *_, end = op.regions[0].blocks[0].operations
-    return end.operation.operands[number - input_count(op)]
+    return terminator(op.regions[0].blocks[0]).operands[number - input_count(op)]
 
 
 def _needed(op: ir.Operation, outs: Sequence[int]) -> list[ir.Operation]:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import body_ops, byte_size, constant_int, defining_op, made_by
+from ragged_dialect.ir.match import body_ops, byte_size, constant_int, defining_op, made_by, terminator
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers.subviews import VIEWS
 from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of
@@ -78,7 +78,7 @@ class ShortComponents:
         lanes = self._lanes(registers)
         for body in self.bodies.values():
             body.registers = registers
-        *_, end = self.loop.regions[0].blocks[0].operations
+        end = terminator(self.loop.regions[0].blocks[0])
         with ir.InsertionPoint(end), self.loop.location:
             rest = arith.subi(self.length, build.value(1))
             short = build.below(rest, lanes)
@@ -92,7 +92,7 @@ class ShortComponents:
             if op.name == "memref.alloc":
                 op.move_before(choice.operation)
             elif op.name == "memref.dealloc":
-                op.move_before(end.operation)
+                op.move_before(end)
             else:
                 op.move_before(last.operation)
 

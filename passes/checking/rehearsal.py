@@ -17,7 +17,7 @@ from ragged_dialect.generic import filled, generic, indexing_maps
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import ancestors, terminator
+from ragged_dialect.ir.match import ancestors, body_ops, terminator
 from ragged_dialect.ir.walk import captures, find_ops, is_outside
 from ragged_dialect.iteration import analyze
 from ragged_dialect.passes.base import PassFailure
@@ -166,7 +166,7 @@ class Rehearsal:
 
     def _block(self, block: ir.Block, known: ValueMap, sofar: list[ir.Value]) -> list[ir.Value]:
         """What is combined behind a block."""
-        for op in [op.operation for op in block.operations][:-1]:
+        for op in body_ops(block):
             question = self._questions.get(op)
             if question is not None:
                 sofar = self._combined(question, known, sofar)

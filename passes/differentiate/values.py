@@ -100,8 +100,8 @@ def converted(x: ir.Value, type_: ir.Type) -> ir.Value:
 
 def unrounded(x: ir.Value, type_: ir.Type) -> ir.Value:
     """A float in the precision of a type, as it was before it was rounded to its own, if it had that precision."""
-    op = defining_op(x)
-    if op is not None and op.name == "arith.truncf" and op.operands[0].type == type_:
+    op = made_by(x, "arith.truncf")
+    if op is not None and op.operands[0].type == type_:
         return op.operands[0]
     return converted(x, type_)
 

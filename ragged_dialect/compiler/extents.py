@@ -120,8 +120,7 @@ def _shaped_like(value: ir.Value) -> ir.Value:
         return value
     number = ir.OpResult(value).result_number
     block = op.regions[0].blocks[0]
-    *_, end = block.operations
-    kept = _shaped_like(end.operands[number]) == block.arguments[number + 1]
+    kept = _shaped_like(terminator(block).operands[number]) == block.arguments[number + 1]
     return _shaped_like(op.operands[number + 3]) if kept else value
 
 

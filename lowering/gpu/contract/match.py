@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import filled_with, loop_of, made_by
+from ragged_dialect.ir.match import body_ops, filled_with, loop_of, made_by
 from ragged_dialect.ir.walk import is_outside
 from ragged_dialect.lowering.buffers.subviews import is_buffer, is_same, root
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -92,7 +92,7 @@ def _multiplies(generic: GenericOp) -> bool:
 def matched(forall: ir.Operation) -> Contraction | None:
     """The product of a forall, None when its body does anything else."""
     body = forall.regions[0].blocks[0]
-    ops = [op.operation for op in body.operations][:-1]
+    ops = body_ops(body)
     generics = [GenericOp(op) for op in ops if op.name == "linalg.generic"]
     start = filled_with(generics[0].op) if generics else None
     written = {root(out) for generic in generics for out in generic.outs}

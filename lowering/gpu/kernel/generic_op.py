@@ -10,7 +10,7 @@ from ragged_dialect.generic import indexing_maps, input_count, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.expressions import affine_value
-from ragged_dialect.ir.match import is_read, terminator
+from ragged_dialect.ir.match import body_ops, is_read, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lazy import cached_property
@@ -71,7 +71,7 @@ class GenericOp:
     @cached_property
     def payload(self) -> list[ir.Operation]:
         """Ops of the payload without its terminator."""
-        return [op.operation for op in self.block.operations][:-1]
+        return body_ops(self.block)
 
     @cached_property
     def yielded(self) -> list[ir.Value]:

@@ -15,7 +15,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import constant_int, definer, defining_op, is_read, terminator
+from ragged_dialect.ir.match import constant_int, definer, defining_op, is_read, made_by, terminator
 from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers.subviews import VIEWS, is_buffer, is_constant, may_overlap, only_read
 from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
@@ -222,8 +222,8 @@ def _aligned() -> Any:
 
 def _scalar_key(host: ir.Value) -> Inside:
     """Equal for scalars that are the same extent of the same buffer."""
-    op = defining_op(host)
-    at = constant_int(op.operands[1]) if op is not None and op.name == "memref.dim" else None
+    op = made_by(host, "memref.dim")
+    at = None if op is None else constant_int(op.operands[1])
     return host if op is None or at is None else ("dim", op.operands[0], at)
 
 

@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import body_ops, defining_op, terminator
+from ragged_dialect.ir.match import body_ops, made_by, terminator
 from ragged_dialect.lowering.gpu.kernel.barriers import Access
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.shuffle import shuffle_up
@@ -34,8 +34,8 @@ class RunningSum:
             return None
         total = block.arguments[1]
         (result,) = terminator(block).operands
-        addition = defining_op(result)
-        if addition is None or addition.name != "arith.addi" or total not in list(addition.operands):
+        addition = made_by(result, "arith.addi")
+        if addition is None or total not in list(addition.operands):
             return None
         if len(list(total.uses)) != 1:
             return None

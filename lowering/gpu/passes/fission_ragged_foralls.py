@@ -51,7 +51,7 @@ class FissionRaggedForalls(RaggedPass):
 def fission(forall: ir.Operation, fits: Callable[[ir.Operation], bool]) -> list[ir.Operation] | None:
     """Replace a forall by several in its place, each with some of its `linalg.generic` ops, in their order:
     every one as many as `fits` allows. None, and nothing changes, when there are none that all fit."""
-    body = [op.operation for op in forall.regions[0].blocks[0].operations][:-1]
+    body = body_ops(forall.regions[0].blocks[0])
     generics = [k for k, op in enumerate(body) if op.name == "linalg.generic"]
     written = {root(out) for k in generics for out in GenericOp(body[k]).outs}
     if not all(is_plain(op, written) for op in body):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
-from ragged_dialect.ir.match import terminator
+from ragged_dialect.ir.match import body_ops, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers.subviews import is_address, root
@@ -60,7 +60,7 @@ def _merge(foralls: list[ir.Operation], status: ir.Value) -> None:
     """Run what foralls do, one after the other, in the last one."""
     *earlier, last = foralls
     blocks = [forall.regions[0].blocks[0] for forall in foralls]
-    own = [[op.operation for op in block.operations][:-1] for block in blocks]
+    own = [body_ops(block) for block in blocks]
     place = end = terminator(blocks[-1])
     for forall, ops in zip(foralls, own, strict=True):
         if forall != foralls[0]:

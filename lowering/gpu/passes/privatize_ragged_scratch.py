@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
-from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.ir.match import definer, defining_op, made_by
 from ragged_dialect.ir.walk import replace
 from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, Mapping
 from ragged_dialect.lowering.buffers.subviews import is_allocation, region, root, touches
@@ -101,8 +101,8 @@ def _same_place(out: ir.Value, private: ir.Operation) -> bool:
 def _is_free(view: ir.Value, ops: list[ir.Operation], private: ir.Operation) -> bool:
     """Whether a view of a result is touched by the last op only, and can be made where the private
     part is."""
-    op = defining_op(view)
-    if op is None or op.name != "memref.subview" or op.block != private.block:
+    op = made_by(view, "memref.subview")
+    if op is None or op.block != private.block:
         return False
     before = ops[: ops.index(private)]
     operands = [defining_op(x) for x in op.operands]

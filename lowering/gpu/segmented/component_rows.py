@@ -133,8 +133,8 @@ class RowMatcher:
         """The extent of a parallel loop, as far as it is known outside."""
         k, dim = self.generic.place(loop)
         static = self.generic.static_extent(loop)
-        op = defining_op(self.generic.operands[k])
-        if static is not None or op is None or op.name != "memref.subview":
+        op = made_by(self.generic.operands[k], "memref.subview")
+        if static is not None or op is None:
             return static
         sizes = starts_and_sizes(op)[1]
         if len(sizes) != len(op.result.type.shape):

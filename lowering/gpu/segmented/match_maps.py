@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import body_ops
 from ragged_dialect.lowering.buffers.subviews import is_buffer, root
 from ragged_dialect.lowering.gpu.segmented.component_rows import (
     Components,
@@ -27,7 +28,7 @@ def match_maps(forall: ir.Operation) -> MappedComponents | None:
     body = forall.regions[0].blocks[0]
     if len(body.arguments) != 1:
         return None
-    ops = [op.operation for op in body.operations][:-1]
+    ops = body_ops(body)
     plain = plain_generics(ops)
     if plain is None or not plain[0]:
         return None

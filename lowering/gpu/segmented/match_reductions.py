@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import loop_of
+from ragged_dialect.ir.match import body_ops, loop_of
 from ragged_dialect.lowering.buffers.subviews import is_buffer, is_same, root
 from ragged_dialect.lowering.gpu.kernel.fills import foldable_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -32,7 +32,7 @@ def match_components(forall: ir.Operation) -> ReducedComponents | None:
         return None
     fills = foldable_fills(body)
     filled = {fill for fill, _, _ in fills}
-    ops = [op for op in [o.operation for o in body.operations][:-1] if op not in filled]
+    ops = [op for op in body_ops(body) if op not in filled]
     plain = plain_generics(ops)
     if plain is None:
         return None
