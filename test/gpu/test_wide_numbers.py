@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import ragged_dialect as rg
 from ragged_dialect import compile
 from ragged_dialect.compiler.stages import run_stages
 from ragged_dialect.lowering.attributes import WIDE
@@ -111,6 +113,25 @@ def test_values(name: str, target: str) -> None:
         assert int(found[1]) == int(wanted[1])
     else:
         np.testing.assert_array_equal(*(x[0] if isinstance(x, tuple) else x for x in (found, wanted[0])))
+
+
+LENGTHS = np.array([1_000_000_000, 3_000_000_000, 0, 2])
+ENDS = LENGTHS.cumsum()
+VECTORS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "lengths": (lambda x: x.lengths, LENGTHS),
+    "lengths of slices": (lambda x: x[:, 1:].lengths, np.maximum(LENGTHS - 1, 0)),
+    "starts of slices": (lambda x: x[:, -2:], ENDS - np.minimum(LENGTHS, 2)),
+    "offsets": (lambda x: rg.concat([x, x], axis=1).offsets, np.append(0, 2 * ENDS)),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_vectors_of_many_rows(name: str) -> None:
+    """Kernels of index vectors have small buffers, whose numbers are rows of a large one."""
+    function, wanted = VECTORS[name]
+    x = rg.from_lengths(np.zeros((LENGTHS.sum(), 0), np.float32), LENGTHS)
+    found: Any = rg.jit(function, target="ptx-emulator")(x)
+    np.testing.assert_array_equal(found.stored[1][0] if isinstance(found, rg.RaggedArray) else found, wanted)
 
 
 def test_addresses_stay_narrow() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import input_count
 from ragged_dialect.ir.match import bit_width, constant_int, is_number, made_by
@@ -23,9 +25,28 @@ _ADDRESSED = {"memref.load": 1, "tensor.extract": 1, "memref.store": 2}
 
 def has_wide_numbers(forall: ir.Operation) -> bool:
     """Whether constants are too large, or bodies of linalg ops make indices of elements of more than 32 bits, or by
-    products, and do anything with these but read what is there: addresses are checked, or of a buffer."""
+    products, and do anything with these but read what is there: addresses are checked, or of a buffer. So are bounds of
+    loops. What index vectors have may be places in a larger buffer, which the kernel has not: a number made of that by
+    way of indices needs all bits."""
     constants = [made for x in captures([forall]) if (made := made_by(x, "arith.constant")) is not None]
-    return any(_is_large(op) or _computes(op) for op in (*constants, *ops_in(forall)))
+    ops = ops_in(forall)
+    return any(_is_large(op) or _computes(op) for op in (*constants, *ops)) or _makes_numbers(ops)
+
+
+def _makes_numbers(ops: Iterable[ir.Operation]) -> bool:
+    """Whether ops make numbers of indices that are, or are computed of, what they load."""
+    indices = set[ir.Value]()
+    for op in ops:
+        if not op.name.startswith("arith."):
+            continue
+        if op.name in _CASTS and (loaded := made_by(op.operands[0], "memref.load")) is not None:
+            if isinstance(op.results[0].type, ir.IndexType) and bit_width(loaded.results[0].type) > _CASTS[op.name]:
+                indices.add(op.results[0])
+        elif any(x in indices for x in op.operands):
+            if op.name in _CASTS:
+                return True
+            indices.update(x for x in op.results if isinstance(x.type, ir.IndexType))
+    return False
 
 
 def _is_large(op: ir.Operation) -> bool:
