@@ -54,7 +54,8 @@
 // DIGITS: arith.andi
 // DIGITS: memref.store %{{.*}}, %[[FIRST]]
 // DIGITS: memref.load %[[FIRST]]
-// DIGITS: arith.shrui %{{.*}}, %[[HALF]] : index
+// DIGITS: arith.shrui %{{.*}}, %{{.*}} : i64
+// DIGITS: arith.index_cast %{{.*}} : i64 to index
 // DIGITS: scf.while
 func.func @f(%keys: tensor<?xi64>, %count: index) -> tensor<?x?xi64, #ragged.layout<"dr">> {
   %0 = ragged.group_by %keys, %count : (tensor<?xi64>, index) -> tensor<?x?xi64, #ragged.layout<"dr">>

@@ -55,7 +55,9 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
             return arith.andi(key(i), build.sub(radix, 1))
 
         def high(i: ir.Value) -> ir.Value:
-            return arith.shrui(key(build.to_index(memref.load(first, [i]))), half)
+            # As a number: there may be more keys than indices of 32 bits count, and no buffer here is as long.
+            whole = build.to_i64(key(build.to_index(memref.load(first, [i]))))
+            return build.to_index(arith.shrui(whole, build.to_i64(half)))
 
         def sorted_(i: ir.Value) -> ir.Value:
             return key(build.to_index(memref.load(places, [i])))
