@@ -13,8 +13,8 @@ from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.verify import values_of
 
 RESERVED = frozenset(
-    "ragged_call ragged_fail ragged_parallel_for ragged_refuse_skew ragged_report ragged_set_threads ragged_share "
-    "ragged_threads _mlir_memref_to_llvm_alloc _mlir_memref_to_llvm_free".split()
+    "ragged_call ragged_fail ragged_refuse_skew ragged_report ragged_set_threads ragged_share ragged_threads "
+    "_mlir_memref_to_llvm_alloc _mlir_memref_to_llvm_free".split()
 )
 """Names of functions that lowered programs call or have."""
 

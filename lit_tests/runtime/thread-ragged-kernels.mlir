@@ -3,7 +3,7 @@
 // A kernel may say how many elements a thread takes at a time.
 // CHECK-LABEL: llvm.func @h
 // CHECK: %[[TILE:.*]] = llvm.mlir.constant(512 : i64)
-// CHECK: llvm.call @ragged_parallel_for(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[TILE]])
+// CHECK: llvm.call @ragged_share(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[TILE]], %{{.*}})
 // A kernel is inlined into its task before LLVM optimises it, which it would do twice.
 // CHECK: llvm.func internal @h_kernel0(
 // CHECK-SAME: attributes {always_inline}
@@ -24,7 +24,9 @@ llvm.func @h_kernel0(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr) attributes {
 // CHECK: llvm.store %[[P]], %{{.*}} : !llvm.ptr, !llvm.ptr
 // CHECK: %[[TASK:.*]] = llvm.mlir.addressof @f_kernel0_task
 // CHECK: %[[TILE:.*]] = llvm.mlir.constant(0 : i64)
-// CHECK: llvm.call @ragged_parallel_for(%[[TASK]], %[[C]], %[[N]], %[[WORK]], %[[TILE]])
+// CHECK: %[[P:.*]] = llvm.mlir.addressof @ragged_threads
+// CHECK: %[[THREADS:.*]] = llvm.load %[[P]]
+// CHECK: llvm.call @ragged_share(%[[TASK]], %[[C]], %[[N]], %[[WORK]], %[[TILE]], %[[THREADS]])
 // CHECK-NOT: llvm.call @f_kernel0(
 // CHECK: llvm.return
 llvm.func @f(%n: i64, %work: i64, %p: !llvm.ptr) {
@@ -58,7 +60,6 @@ llvm.func @inner(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr, %more: i64) attr
 }
 
 // CHECK: llvm.func @ragged_set_threads
-// CHECK: llvm.func internal @ragged_parallel_for
 // CHECK: llvm.func internal @f_kernel0_task(%[[Q:.*]]: !llvm.ptr, %[[LO:.*]]: i64, %[[HI:.*]]: i64)
 // CHECK: %[[STRIDE:.*]] = llvm.mlir.zero : i64
 // CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[Q]][0, 0]

@@ -26,6 +26,10 @@ SHARE = "ragged_share"
 ranges that cover [0, count), on at most so many threads. `work` is the number of elements of all iterations, `tile`
 that of what a thread takes at a time, 0 where nobody asked for one."""
 
+THRESHOLD = 131072
+"""Elements of work below which a loop runs on the calling thread alone: measured, a helper that sleeps is of use from
+about so many."""
+
 MAX_THREADS = 256
 
 _SPIN = 50_000
@@ -352,10 +356,16 @@ llvm.func internal @ragged_close_place(%gate: !llvm.ptr) {{
 ^out:
   llvm.return
 }}
-llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64, %threads: i64) {{
+llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64, %allowed: i64) {{
   {_LOAD_STATE}
-  {constants(zero=0, one=1, eight=8, usual=_TILE, most=MAX_THREADS, counters=_RANGES)}
+  {constants(zero=0, one=1, eight=8, enough=THRESHOLD, usual=_TILE, most=MAX_THREADS, counters=_RANGES)}
   %null = llvm.mlir.zero : !llvm.ptr
+  %threads = llvm.intr.smin(%allowed, %n) : (i64, i64) -> i64
+  %single = llvm.icmp "sle" %threads, %one : i64
+  %small = llvm.icmp "slt" %work, %enough : i64
+  %alone = llvm.or %small, %single : i1
+  llvm.cond_br %alone, ^serial, ^ask
+^ask:
   %owned = llvm.call @ragged_own() : () -> i1
   llvm.cond_br %owned, ^choose, ^serial
 ^choose:

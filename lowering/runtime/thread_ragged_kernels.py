@@ -19,37 +19,16 @@ from ragged_dialect.lowering.runtime.runtime_calls import declare
 from ragged_dialect.lowering.runtime.thread_pool import SHARE
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
-THRESHOLD = 131072
-"""Elements of work below which a loop runs on the calling thread alone: measured, a helper that sleeps is of use from
-about so many."""
-
+_THREADS = "ragged_threads"
 _RUNTIME = f"""
-llvm.mlir.global internal @ragged_threads(1 : i64) : i64
+llvm.mlir.global internal @{_THREADS}(1 : i64) : i64
 llvm.func @ragged_set_threads(%n: i64) {{
-  %p = llvm.mlir.addressof @ragged_threads : !llvm.ptr
+  %p = llvm.mlir.addressof @{_THREADS} : !llvm.ptr
   llvm.store %n, %p : i64, !llvm.ptr
   llvm.return
 }}
-llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64)
-    attributes {{no_inline}} {{
-  {constants(zero=0, one=1)}
-  %tp = llvm.mlir.addressof @ragged_threads : !llvm.ptr
-  %wanted = llvm.load %tp : !llvm.ptr -> i64
-  %threads = llvm.intr.smin(%wanted, %n) : (i64, i64) -> i64
-  {constants(enough=THRESHOLD)}
-  %small = llvm.icmp "slt" %work, %enough : i64
-  %single = llvm.icmp "sle" %threads, %one : i64
-  %serial = llvm.or %small, %single : i1
-  llvm.cond_br %serial, ^serial, ^share
-^serial:
-  llvm.call %f(%c, %zero, %n) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
-  llvm.return
-^share:
-  llvm.call @{SHARE}(%f, %c, %n, %work, %tile, %threads) : (!llvm.ptr, !llvm.ptr, i64, i64, i64, i64) -> ()
-  llvm.return
-}}
 """
-_DEFINED = ("ragged_threads", "ragged_set_threads", "ragged_parallel_for")
+_DEFINED = (_THREADS, "ragged_set_threads")
 
 
 class ThreadRaggedKernels(RaggedPass):
@@ -58,7 +37,7 @@ class ThreadRaggedKernels(RaggedPass):
     ```mlir
     llvm.call @f_kernel0(%lo, %n, %work, %a, %b) : …
     // becomes
-    llvm.store %a, %captures[0] … ; llvm.call @ragged_parallel_for(@f_kernel0_task, %captures, %n, %work, %tile)
+    llvm.store %a, %captures[0] … ; llvm.call @ragged_share(@f_kernel0_task, %captures, %n, %work, %tile, %threads)
     ```
 
     What a kernel does not read is not captured. A thread takes as many elements at a time as the kernel's
@@ -172,4 +151,6 @@ def _rewrite(call: ir.Operation, captures: list[ir.Value], task: str, tile: int)
         llvm.store(value, place)
     address = llvm.mlir_addressof(pointer, task)
     rows = llvm.mlir_constant(ir.IntegerAttr.get(i64, tile))
-    call_runtime("ragged_parallel_for", [address, storage, count, work, rows])
+    threads = llvm.load(i64, llvm.mlir_addressof(pointer, _THREADS))
+    # No function of the program in between: LLVM would inline an only task there, and optimise it twice.
+    call_runtime(SHARE, [address, storage, count, work, rows, threads])

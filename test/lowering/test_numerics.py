@@ -18,8 +18,11 @@ from support.matrix_program import MODES, Builder, Sample, samples, tensor_of, t
 from support.structures import AXES, DTYPES, LAYOUTS, Case, offsets_of, seeded
 from support.targets import TARGETS, compile_for
 
+from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.lowering.runtime import thread_ragged_kernels
+from ragged_dialect.lowering.runtime.runtime_calls import call
+from ragged_dialect.lowering.runtime.thread_pool import THRESHOLD
 from ragged_dialect.reference import RaggedValue, run
 
 FLOATS = ("f16", "bf16", "f32", "f64")
@@ -85,14 +88,19 @@ def compiled(name: str, layout: str, element: str, target: str) -> tuple[Builder
         function = compile_for(target)(text)
         return builder, text, function, function
     with pytest.MonkeyPatch.context() as patch:
-        # The data is small: let any amount of work go to threads.
-        threshold = str(thread_ragged_kernels.THRESHOLD)
-        patch.setattr(thread_ragged_kernels, "_RUNTIME", thread_ragged_kernels._RUNTIME.replace(threshold, "0"))
+        patch.setattr(thread_ragged_kernels, "call_runtime", call_with_much_work)
         functions: list[Any] = []
         for threads in ("1", "2"):
             patch.setenv("RAGGED_NUM_THREADS", threads)
             functions.append(compile_for(target)(text))
     return builder, text, functions[0], functions[1]
+
+
+def call_with_much_work(name: str, operands: list[ir.Value]) -> None:
+    """A call that shares a loop, of so much work that threads share it: the data is small."""
+    task, captures, count, work, *rest = operands
+    much = llvm.add(work, llvm.mlir_constant(ir.IntegerAttr.get(work.type, THRESHOLD)))
+    call(name, [task, captures, count, much, *rest])
 
 
 def data(builder: Builder, mode: str, seed: int) -> Sample:

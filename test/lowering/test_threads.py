@@ -14,7 +14,7 @@ from support.threaded_programs import OFFSETS, PROGRAMS, VALUES, X
 
 from ragged_dialect import RuntimeCheckError, compile
 from ragged_dialect.execution import thread_count
-from ragged_dialect.lowering.runtime.thread_ragged_kernels import THRESHOLD
+from ragged_dialect.lowering.runtime.thread_pool import THRESHOLD
 from ragged_dialect.runtime.cpu import CpuFunction
 
 
