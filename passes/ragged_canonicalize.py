@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir, passmanager
+from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
 from ragged_dialect.ir.clone import bytecode, copy_attributes
 from ragged_dialect.ir.walk import replace
@@ -14,6 +14,7 @@ from ragged_dialect.passes.analysis.scheduling import schedule
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import patterns
 from ragged_dialect.passes.patterns.rewriting import run_patterns, walk
+from ragged_dialect.passes.pipeline.running import kept_manager
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 DISABLED = (
@@ -71,8 +72,7 @@ class RaggedCanonicalize(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Rewrite `op` to its normal form; PassFailure when that is not reached."""
         own = patterns()
-        manager = passmanager.PassManager.parse(upstream(op.name))
-        manager.enable_verifier(False)
+        manager = kept_manager(op.context, upstream(op.name))
         generalize_static_tiles(op)
         settled = b""
         for _ in range(_ROUNDS):

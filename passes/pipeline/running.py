@@ -7,7 +7,8 @@ ours is one that goes to its anchors by itself; a pass of MLIR's is followed by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic
@@ -107,16 +108,23 @@ class _Run:
         self.error: BaseException | None = None
 
     def run(self, statistics: passmanager.PassDisplayMode | None) -> None:
-        manager = self._manager()
+        key = (self.module.name, *((stage.name, str(stage) if stage.own is None else "") for stage in self.stages))
+        idle = _idle.setdefault(self.module.context, {})
+        manager, running = idle.pop(key, None) or _set_up(self.module.context, self.module.name, self.stages)
         if statistics is not None:
             manager.enable_statistics(statistics)
+        running.append(self)
         with collect(self.module.context) as self.diagnostics:
             try:
                 self._begin()
                 manager.run(self.module)
+                if statistics is None:
+                    idle[key] = manager, running
                 return
             except ir.MLIRError:
                 pass
+            finally:
+                running.clear()
         if self.error is not None:
             raise self.error
         stage = self.stages[self.done]
@@ -124,28 +132,15 @@ class _Run:
             watcher.failed(stage, self.module)
         raise PassFailed(stage, self.diagnostics)
 
-    def _manager(self) -> passmanager.PassManager:
-        manager = passmanager.PassManager(self.module.name, self.module.context)
-        manager.enable_verifier(False)  # once for every stage is enough: `_end` does it
-        for stage in self.stages:
-            if stage.own is None:
-                manager.add(str(stage))
-                name = "ragged-verify"
-            else:
-                name = stage.name
-            manager.add(self._step(stage), name=name, argument=name)
-        return manager
-
-    def _step(self, stage: Stage) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
-        def step(_: ir.Operation, running: passmanager.ExternalPass) -> None:
-            try:
-                ok = (stage.own is None or self._run_own(stage, stage.own)) and self._end(stage)
-            except BaseException as error:  # must not pass through MLIR's frames
-                self.error, ok = error, False
-            if not ok:
-                running.signal_pass_failure()
-
-        return step
+    def step(self, running: passmanager.ExternalPass) -> None:
+        """Run the next stage, if it is ours, and what follows it."""
+        stage = self.stages[self.done]
+        try:
+            ok = (stage.own is None or self._run_own(stage, stage.own)) and self._end(stage)
+        except BaseException as error:  # must not pass through MLIR's frames
+            self.error, ok = error, False
+        if not ok:
+            running.signal_pass_failure()
 
     def _run_own(self, stage: Stage, own: RaggedPass) -> bool:
         targets = stage.targets(self.module)
@@ -183,6 +178,42 @@ class _Run:
         if self.done < len(self.stages):
             for watcher in self.watchers:
                 watcher.before(self.stages[self.done], self.module)
+
+
+_SetUp: TypeAlias = tuple[passmanager.PassManager, list[_Run]]
+"""A pass manager, and the run that it does."""
+
+_idle: WeakKeyDictionary[ir.Context, dict[tuple[object, ...], _SetUp]] = WeakKeyDictionary()
+"""The pass managers of a context that have run, by what they run: most of what a canonicalizer does to a small program
+is to collect its patterns, which it does once."""
+
+_native: WeakKeyDictionary[ir.Context, dict[str, passmanager.PassManager]] = WeakKeyDictionary()
+
+
+def kept_manager(context: ir.Context, text: str) -> passmanager.PassManager:
+    """A pass manager for passes of MLIR's, which a context has once. It does not verify."""
+    kept = _native.setdefault(context, {})
+    if text not in kept:
+        kept[text] = passmanager.PassManager.parse(text, context)
+        kept[text].enable_verifier(False)
+    return kept[text]
+
+
+def _set_up(context: ir.Context, root: str, stages: Sequence[Stage]) -> _SetUp:
+    running: list[_Run] = []
+
+    def step(_: ir.Operation, pass_: passmanager.ExternalPass) -> None:
+        running[0].step(pass_)
+
+    manager = passmanager.PassManager(root, context)
+    manager.enable_verifier(False)  # once for every stage is enough: `_end` does it
+    for stage in stages:
+        name = stage.name
+        if stage.own is None:
+            manager.add(str(stage))
+            name = "ragged-verify"
+        manager.add(step, name=name, argument=name)
+    return manager, running
 
 
 def _fault(stage: Stage, target: ir.Operation, error: BaseException) -> Diagnostic:
