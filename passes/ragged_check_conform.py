@@ -73,7 +73,8 @@ class _Prover:
         """Decide the checks of a block and of the regions inside."""
         self.facts.push()
         self._seen.append(set())
-        known = [op.operation for op in block.operations if op.operation.name in _DECIDE and CHECKED in op.attributes]
+        checks = (op.operation for op in block.operations if op.operation.name in _DECIDE)
+        known = dict.fromkeys(op for op in checks if CHECKED in op.attributes)
         for op in known:
             _DECIDE[op.name](self, op)
         self.proven += known

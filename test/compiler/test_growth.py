@@ -23,6 +23,7 @@ from ragged_dialect.lowering.vector import body
 from ragged_dialect.lowering.vector.vectorize_ragged_loops import VectorizeRaggedLoops
 from ragged_dialect.passes.analysis import scheduling
 from ragged_dialect.passes.analysis.structure import keys
+from ragged_dialect.passes.analysis.structure.facts import Facts
 from ragged_dialect.passes.ragged_canonicalize import RaggedCanonicalize
 from ragged_dialect.passes.ragged_fuse import RaggedFuse
 
@@ -247,3 +248,28 @@ def _visits(monkeypatch: pytest.MonkeyPatch, text: str, pass_: Any) -> int:
         patch.setattr(walk, "visit_all", counted)
         transform(text, pass_)
     return visited
+
+
+def test_equalities_that_are_learnt_one_after_the_other_are_followed_once() -> None:
+    looked = 0
+
+    class Named:
+        def __hash__(self) -> int:
+            nonlocal looked
+            looked += 1
+            return id(self)
+
+    taken: list[int] = []
+    for count in (20, 80):
+        first, *others = (Named() for _ in range(count))
+        facts, looked = Facts(), 0
+        for other in others:
+            facts.learn(other, first)
+        taken.append(looked)
+        facts.push()
+        facts.learn(Named(), first)
+        found = facts.find(first)
+        assert all(facts.find(other) == found for other in others)
+        facts.pop()
+        assert facts.find(first) == facts.find(others[0]) == others[-1]
+    assert taken[1] < 5 * taken[0]

@@ -30,11 +30,12 @@ class Facts(Keys):
 
     def find(self, key: Key) -> Key:
         """The representative of a key, and of the keys that it names, under the equalities in force."""
-        while True:
-            known = next((scope[key] for scope in self._equal if key in scope), None)
-            if known is None:
-                return self._of_parts(key) if is_tuple(key) else key
+        passed: list[Key] = []
+        while (known := next((scope[key] for scope in reversed(self._equal) if key in scope), None)) is not None:
+            passed.append(key)
             key = known
+        self._equal[-1].update(dict.fromkeys(passed, key))  # one step, next time
+        return self._of_parts(key) if is_tuple(key) else key
 
     def _of_parts(self, key: tuple[Key, ...]) -> Key:
         found = tuple(self.find(part) if is_tuple(part) else part for part in key)
