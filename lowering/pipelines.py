@@ -77,8 +77,9 @@ def _llvm(half: str) -> Stage:
         "guard-ragged-allocs,expand-compressed-stores,convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata,"
         "lower-affine,convert-math-to-funcs,"
         "convert-math-to-llvm,convert-math-to-libm,"
-        f"{_short_floats(half)},arith-expand{{include-bf16=true}},convert-arith-to-llvm,"
-        "convert-index-to-llvm,convert-ub-to-llvm,finalize-memref-to-llvm{use-generic-functions=true},convert-cf-to-llvm,"
+        f"{_short_floats(half)},arith-expand{{include-bf16=true}},"
+        "finalize-memref-to-llvm{use-generic-functions=true},"  # while extents are asked for by constants it knows
+        "convert-arith-to-llvm,convert-index-to-llvm,convert-ub-to-llvm,convert-cf-to-llvm,"
         "convert-func-to-llvm,reconcile-unrealized-casts,lower-memory-types,canonicalize,cse,thread-ragged-kernels",
     )
 

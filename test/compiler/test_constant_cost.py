@@ -100,6 +100,18 @@ def test_pass_managers_are_set_up_once_in_a_context(monkeypatch: pytest.MonkeyPa
     assert known() is None
 
 
+def test_extents_are_not_read_through_memory() -> None:
+    """As MLIR reads one whose number is no constant that it knows: with room on the stack, in loops too."""
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse(TEXT.replace("4x?x", "?x?x3x").replace("dr", "dr|d"))
+        for stage in pipelines.cpu_pipeline():
+            stage.run(module)
+        functions = find_ops(module.operation, "llvm.func")
+        later = [op.name for f in functions for block in list(f.regions[0].blocks)[1:] for op in block.operations]
+    assert len(later) > 20
+    assert "llvm.alloca" not in later
+
+
 def test_runs_share_a_pass_manager_and_no_options() -> None:
     """Those in a run, too, and those after one that failed."""
     with context() as where, ir.Location.unknown():
