@@ -99,8 +99,9 @@ def compiled(name: str, layout: str, element: str, target: str) -> tuple[Builder
 def call_with_much_work(name: str, operands: list[ir.Value]) -> None:
     """A call that shares a loop, of so much work that threads share it: the data is small."""
     task, captures, count, work, *rest = operands
-    much = llvm.add(work, llvm.mlir_constant(ir.IntegerAttr.get(work.type, THRESHOLD)))
-    call(name, [task, captures, count, much, *rest])
+    enough = llvm.mlir_constant(ir.IntegerAttr.get(work.type, THRESHOLD))
+    much = ir.Operation.create("llvm.intr.smax", results=[work.type], operands=[work, enough])
+    call(name, [task, captures, count, much.result, *rest])
 
 
 def data(builder: Builder, mode: str, seed: int) -> Sample:
