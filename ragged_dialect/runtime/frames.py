@@ -150,13 +150,16 @@ def descriptor(array: Array) -> bytes:
 
 def descriptor_at(address: int, shape: tuple[int, ...]) -> bytes:
     """The memref descriptor of contiguous elements at an address, as arguments are packed."""
-    if len(shape) == 2:  # most are
+    if len(shape) == 2:  # most are, or weights of one dim
         rows, row = shape
         return _MATRIX(address, address, 0, rows, row, row, 1)
+    if len(shape) == 1:
+        return _VECTOR(address, address, 0, shape[0], 1)
     return pack_descriptor(_descriptor(address, shape))
 
 
 _MATRIX = struct.Struct("=7q").pack
+_VECTOR = struct.Struct("=5q").pack
 
 
 def number(value: int) -> bytes:

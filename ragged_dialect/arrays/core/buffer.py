@@ -207,7 +207,11 @@ class AllocatedBuffer(Owner, Buffer):
 
     def given(self, library: str) -> Dense:
         """The array as one of a library: PyTorch has none that are read-only."""
-        return storage.give(descriptor_array(self, self.fields, self.dtype, writeable=library == "torch"), library)
+        return self.own(library) if library == "torch" else storage.give(self.array, library)
+
+    def own(self, library: str) -> Dense:
+        """The array as one of a library that nobody else has: it may be written."""
+        return storage.give(descriptor_array(self, self.fields, self.dtype, writeable=True), library)
 
     def of_torch(self) -> TensorBuffer:
         """The same memory as that of a tensor."""

@@ -192,7 +192,7 @@ def joined_alike(tensors: Sequence[Any]) -> tuple[Dense, np.ndarray] | None:
 def library_of(array: Dense) -> str:
     """The library of what is made of an array, as specs have it."""
     found = library(array) or "numpy"
-    return RECORDED if found == "torch" and is_recorded(array) else found
+    return RECORDED if found == "torch" and array.requires_grad and sys.modules["torch"].is_grad_enabled() else found
 
 
 def _check_plain(tensor: Dense) -> None:

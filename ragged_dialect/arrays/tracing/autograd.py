@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import PassingBuffer, RecordedBuffer, TensorBuffer
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense, in_order, is_recorded, library_of
+from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.building import Traceable, build
 from ragged_dialect.arrays.tracing.derivatives import floats
 from ragged_dialect.arrays.tracing.function import Compiled, Function, requires_gradient
@@ -30,6 +31,11 @@ Context: TypeAlias = Any
 Kind: TypeAlias = tuple[Any, Any, Any]
 """The dtype, the shape and the device of a tensor."""
 
+_OF_TORCH = frozenset({"torch", RECORDED})
+
+_CHOICES = 4
+"""For how many choices of gradients a program has programs of their own."""
+
 
 def recorded(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:
     """A program of leaves of which some require gradients, and the tree of its results. PassError for an operation
@@ -44,9 +50,10 @@ class RecordedProgram:
 
     def __init__(self, name: str, leaves: Leaves, body: Traceable, target: str | None) -> None:
         self._name = name
-        libraries = [leaf_spec(leaf).library for leaf in leaves]  # those of every call, as its key has the specs
-        self._active = active = [k for k, library in enumerate(libraries) if library == RECORDED]
-        self._of_torch = [k for k, library in enumerate(libraries) if library in ("torch", RECORDED)]
+        specs = [leaf_spec(leaf) for leaf in leaves]  # those of every call, as its key has them
+        self._active = active = [k for k, own in enumerate(specs) if own.library == RECORDED]
+        self._active_ragged = [k for k in active if isinstance(leaves[k], RaggedArray)]
+        self._saved = {k: _Saved(own.of_library("torch")) for k, own in enumerate(specs) if own.library in _OF_TORCH}
         made: list[Keeping] = []
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
@@ -66,14 +73,14 @@ class RecordedProgram:
     def __call__(self, leaves: Leaves) -> list[ArrayLike]:
         """The results of a call."""
         given = list(leaves)
-        for k in self._active:
+        for k in self._active_ragged:
             given[k] = _compacted(given[k])
         results: list[ArrayLike] = []
         if not sys.modules["torch"].is_grad_enabled():
             return self._run(given)[: len(self._results)]
         if self._captured:
             require_plain(self._captured)
-        made = _node().apply(self, given, results, *[_tensor(given[k]) for k in self._of_torch])
+        made = _node().apply(self, given, results, *[_tensor(given[k]) for k in self._saved])
         for k, tensor in zip(self._floats, made, strict=True):
             results[k] = _with_tensor(results[k], tensor)
         for k, at in self._views:
@@ -89,36 +96,42 @@ class RecordedProgram:
         held = [tensor for leaf in captured if (tensor := tensor_of(leaf)) is not None]
         saved = (*tensors, *held, *[_tensor(next(beside) if k is None else results[k]) for k in self._kept])
         ctx.save_for_backward(*saved)
-        ctx.saved_as = [_kind(tensor) for tensor in saved]
+        ctx.saved_as = [(tensor.dtype, tensor.shape, tensor.device) for tensor in saved]
         ctx.program = self
-        ctx.leaves = [_maker(x, x.spec) if _of_torch(x) else unchanging(x) for x in (*leaves, *captured)]
-        ctx.results = [_maker(results[k], self._results[k].spec) for k in self._floats]
+        ctx.leaves = [
+            *[_saved(x, self._saved[k]) if k in self._saved else unchanging(x) for k, x in enumerate(leaves)],
+            *[_saved(x, _Saved(x.spec.of_library("torch"))) if _of_torch(x) else unchanging(x) for x in captured],
+        ]
+        ctx.results = [_saved(results[k], _Saved(self._results[k].spec)) for k in self._floats]
         return tuple([_tensor(results[k]) for k in self._floats])
 
     def _run(self, leaves: Leaves) -> list[ArrayLike]:
         """The results of the program, which does not ask for the tensors of dense arguments."""
         plain = list(leaves)
-        for k in self._active:
-            if isinstance(plain[k], RaggedArray):
-                plain[k] = _plain(plain[k])
+        for k in self._active_ragged:
+            plain[k] = _plain(plain[k])
         return self._program(plain)
 
     def backward(self, ctx: Context, cotangents: Sequence[Dense]) -> Any:
-        """A gradient for every tensor; None for those that need none."""
+        """A gradient for every tensor; None for those that need none, or of which nobody asks one now."""
         saved = iter([self._unpacked(x, kind) for x, kind in zip(ctx.saved_tensors, ctx.saved_as, strict=True)])
-        leaves = [leaf(next(saved)) if callable(leaf) else leaf for leaf in ctx.leaves]
-        given = [make(in_order(tensor)) for make, tensor in zip(ctx.results, cotangents, strict=True)]
+        records = sys.modules["torch"].is_grad_enabled()
+        leaves = [x.again(next(saved), records) if type(x) is _Saved else x for x in ctx.leaves]
+        given = [x.again(in_order(tensor), records) for x, tensor in zip(ctx.results, cotangents, strict=True)]
         # A gradient that has one itself has it by way of the arguments: what is kept depends on them.
-        again = sys.modules["torch"].is_grad_enabled() and requires_gradient([*leaves, *given])
-        kept = [] if again else [kept_leaf(tensor.detach()) for tensor in saved]
-        gradients = dict(zip(self._active, self._pull.gradients([*leaves, *given, *kept]), strict=True))
-        return [_given(gradients[k]) if k in gradients else None for k in self._of_torch]
+        again = records and requires_gradient([*leaves, *given])
+        kept = [] if again else [kept_leaf(tensor.detach() if records else tensor) for tensor in saved]
+        nodes = dict(zip(self._saved, ctx.next_functions, strict=True))
+        wanted = self._pull.chosen(tuple([k for k in self._active if _is_asked_for(nodes[k][0])]))
+        gradients = dict(zip(wanted, self._pull.gradients(wanted, [*leaves, *given, *kept]), strict=True))
+        return [_given(gradients[k]) if k in gradients else None for k in self._saved]
 
     def _unpacked(self, tensor: Dense, kind: Kind) -> Dense:
         """A tensor that was saved. Hooks may have put another one in its place: ArgumentError for one of another dtype,
         shape or device, since the program is for those of the call."""
-        if _kind(tensor) != kind:
-            wanted, got = _described(*kind), _described(*_kind(tensor))
+        found = tensor.dtype, tensor.shape, tensor.device
+        if found != kind:
+            wanted, got = _described(*kind), _described(*found)
             raise ArgumentError(f"{self._name}: expected hooks to give back what was saved, {wanted}, got {got}")
         return in_order(tensor)
 
@@ -131,26 +144,47 @@ class _Pull(Function):
         self, name: str, count: int, active: Sequence[int], floats: Sequence[int], tape: Tape, target: str
     ) -> None:
         super().__init__(sys.maxsize, NUMBERS, named=False)
-        self._name, self._count, self._active, self._floats, self._tape = name, count, active, floats, tape
+        self._name, self._count, self._active, self._floats, self._tape = name, count, tuple(active), floats, tape
+        self._chosen = {self._active}
         self._target = target
 
-    def gradients(self, leaves: Leaves) -> list[ArrayLike]:
-        """Those of a call."""
-        key = tuple([leaf_spec(leaf) for leaf in leaves])
-        program, _ = self._programs.get(key) or self._compiled(key, lambda: self._build(leaves))
+    def chosen(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
+        """The gradients to compute where some are asked for: these, or all where others were asked for too often, for
+        each of which there is a program."""
+        if wanted not in self._chosen:
+            if len(self._chosen) == _CHOICES:
+                return self._active
+            self._chosen.add(wanted)
+        return wanted
+
+    def gradients(self, wanted: Sequence[int], leaves: Leaves) -> list[ArrayLike]:
+        """Those by some of the active arguments of a call."""
+        key = wanted, tuple([leaf_spec(leaf) for leaf in leaves])
+        program, _ = self._programs.get(key) or self._compiled(key, lambda: self._build(wanted, leaves))
         return program(leaves)
 
-    def _build(self, leaves: Leaves) -> Compiled:
+    def _build(self, wanted: Sequence[int], leaves: Leaves) -> Compiled:
         make = recorded if requires_gradient(leaves) else build
-        return make(f"{self._name}_gradient", leaves, self._body, self._target)
+        return make(f"{self._name}_gradient", leaves, lambda tensors: self._body(wanted, tensors), self._target)
 
-    def _body(self, tensors: list[Tensor]) -> list[Tensor]:
+    def _body(self, wanted: Sequence[int], tensors: list[Tensor]) -> list[Tensor]:
         rest = iter(tensors)
         arguments, captured, cotangents = (
             list(islice(rest, count)) for count in (self._count, len(self._tape.captured), len(self._floats))
         )
         again = replayed(self._name, self._tape, arguments, self._active, captured, self._floats)
-        return again.pulled(cotangents, list(rest))
+        # What was kept is for all gradients: passes drop what those that are not wanted alone are made of.
+        gradients = zip(self._active, again.pulled(cotangents, list(rest)), strict=True)
+        return [gradient for k, gradient in gradients if k in wanted]
+
+
+def _is_asked_for(node: Context) -> bool:
+    """Whether the backward that runs asks for the gradient that goes to a node of the graph: `needs_input_grad` is true
+    for all that could be asked for."""
+    try:
+        return bool(sys.modules["torch"]._C._will_engine_execute_node(node))
+    except RuntimeError:  # a leaf whose gradient is a result (`torch.autograd.grad`), or another engine
+        return True
 
 
 @functools.cache
@@ -180,7 +214,7 @@ def _of_graph(results: list[Tensor]) -> list[int]:
 
 
 def _of_torch(leaf: Leaf) -> bool:
-    return leaf_spec(leaf).library in ("torch", RECORDED)
+    return leaf_spec(leaf).library in _OF_TORCH
 
 
 def _compacted(leaf: Leaf) -> ArrayLike:
@@ -216,10 +250,6 @@ def _given(gradient: Dense) -> Dense:
     return gradient.buffer.given(gradient.spec.library) if isinstance(gradient, RaggedArray) else gradient
 
 
-def _kind(tensor: Dense) -> Kind:
-    return tensor.dtype, tensor.shape, tensor.device
-
-
 def _described(dtype: object, shape: Sequence[int], device: object) -> str:
     return f"{dtype} of shape {tuple(shape)} on {device}"
 
@@ -240,12 +270,23 @@ def _with_tensor(result: Dense, tensor: Dense) -> ArrayLike:
     return RaggedArray.trusted(RecordedBuffer(tensor, plain), result.axes, result.spec.of_library(RECORDED))
 
 
-def _maker(leaf: Leaf, made: Spec) -> Callable[[Any], Any]:
-    """What makes an argument like another one of a tensor. It does not keep the elements of that one."""
-    if isinstance(leaf, RaggedArray):
-        axes = leaf.axes
-        return lambda tensor: RaggedArray.trusted(_passing(tensor, made), axes, made.of_library(library_of(tensor)))
-    return lambda tensor: DenseLeaf(None, made.of_library(library_of(tensor)), tensor)
+class _Saved(NamedTuple):
+    """What makes an argument like another one, whose elements a tensor that PyTorch saves has, of that tensor."""
+
+    spec: Spec
+    axes: tuple[Structure | None, ...] = ()
+
+    def again(self, tensor: Dense, records: bool) -> Leaf:
+        """The argument; `records` tells whether PyTorch records what is computed now."""
+        made = self.spec.of_library(library_of(tensor)) if records else self.spec
+        if self.axes:
+            return RaggedArray.trusted(_passing(tensor, made), self.axes, made)
+        return DenseLeaf(None, made, tensor)
+
+
+def _saved(leaf: Leaf, known: _Saved) -> _Saved:
+    """What makes an argument like this one, of which the spec is known."""
+    return _Saved(known.spec, leaf.axes) if isinstance(leaf, RaggedArray) else known
 
 
 def _passing(tensor: Dense, made: Spec) -> TensorBuffer:

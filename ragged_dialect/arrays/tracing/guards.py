@@ -92,6 +92,27 @@ class EqualExtents(Guard):
         if a != b:
             raise RuntimeCheckError(f"{self.op}: dim {self.dim}: expected extent {b}, got {a}")
 
+    def prepared(self) -> Callable[[Leaves], None]:
+        """Extents that are equal are looked at once."""
+        a, b = (self.b, self.a) if isinstance(self.a, int) else (self.a, self.b)
+        if isinstance(a, int):
+            return self
+        leaf, dim = a.leaf, a.dim
+        if isinstance(b, int):
+
+            def ask(leaves: Leaves) -> None:
+                if leaves[leaf].shape[dim] != b:
+                    self(leaves)
+
+            return ask
+        other, at = b.leaf, b.dim
+
+        def compare(leaves: Leaves) -> None:
+            if leaves[leaf].shape[dim] != leaves[other].shape[at]:
+                self(leaves)
+
+        return compare
+
 
 @dataclass(frozen=True)
 class Covers(Guard):
@@ -153,8 +174,10 @@ class Elsewhere(Guard):
         self.guard([x.number if isinstance(x, Fixed) else leaves[x] for x in self.arguments])
 
     def prepared(self) -> Callable[[Leaves], None]:
-        """That of the guard."""
+        """That of the guard, whose arguments mostly are the first ones."""
         ask, arguments = self.guard.prepared(), self.arguments
+        if arguments == tuple(range(len(arguments))):
+            return ask
         return lambda leaves: ask([x.number if isinstance(x, Fixed) else leaves[x] for x in arguments])
 
 

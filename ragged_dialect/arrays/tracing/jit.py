@@ -143,8 +143,10 @@ class JitFunction(Function):
 
     def _widened(self, name: str, leaf: Leaf) -> Leaf:
         _refuse_left(leaf)
-        dims = self._dynamic.get(name, ()) if isinstance(self._dynamic, Mapping) else self._dynamic
         made = simple_leaf(self._name, leaf, hint=" (use static, or a dataclass)")
+        if self._dynamic is None:
+            return made
+        dims = self._dynamic.get(name, ()) if isinstance(self._dynamic, Mapping) else self._dynamic
         if not dims or not isinstance(made, (RaggedArray, DenseLeaf)):
             return made
         rank = len(made.spec.shape)

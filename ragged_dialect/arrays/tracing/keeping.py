@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -91,4 +92,9 @@ def _storage(trace: Trace, value: ir.Value) -> Tensor:
 
 def kept_leaf(x: ArrayLike) -> DenseLeaf:
     """What was kept as an argument, whose extents are no part of the program."""
-    return dense_leaf(np.asarray(x) if is_scalar(x) else x, frozenset(range(x.ndim)))
+    return dense_leaf(np.asarray(x) if is_scalar(x) else x, _dims(x.ndim))
+
+
+@cache
+def _dims(rank: int) -> frozenset[int]:
+    return frozenset(range(rank))

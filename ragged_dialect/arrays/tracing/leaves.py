@@ -217,7 +217,7 @@ def simple_leaf(name: str, value: ArrayLike, beside: Sequence[ArrayLike] = (), h
     """An argument as a leaf of programs, a list on the device of the arrays `beside` it. ArgumentError for what is no
     array and no number, with a hint, and for a dtype that programs do not have."""
     try:
-        if type(value) is np.ndarray:
+        if type(value) in storage.KNOWN:
             return dense_leaf(value)
         if isinstance(value, (RaggedArray, DenseLeaf)) or type(value) in NUMBERS:
             return value

@@ -45,6 +45,8 @@ class Operation(Function):
         self._body: Body | None = None
         self._elementwise = False
         self._arrays: tuple[str, ...] = ()
+        self._rest: tuple[str, ...] = ()
+        """The parameters that callers may give after the arrays, in order."""
         self._source = ""
         """Where its body is, of which only those below know the state that the sources have; empty for them."""
 
@@ -53,6 +55,7 @@ class Operation(Function):
         functools.update_wrapper(self, body, ("__module__", "__name__", "__qualname__"), ())
         self.__signature__, self._arrays = _public(inspect.signature(body))
         self._most = len(self._arrays) or sys.maxsize
+        self._rest = tuple(name for name in self.__signature__.parameters if name not in self._arrays)
         self._body, self._elementwise = body, elementwise
         self._source = "" if body.__module__.startswith("ragged_dialect.arrays.") else body.__module__
 
@@ -94,6 +97,9 @@ class Operation(Function):
             else:
                 self._compiled(key, lambda: loaded(found))
             return self(*arguments, **parameters)
+        by_name = dict(zip(self._rest, arguments[self._most :], strict=False))
+        if 0 < len(by_name) == len(arguments) - self._most and parameters.keys().isdisjoint(by_name):
+            return self(*arguments[: self._most], **by_name, **parameters)
         bound, rest = self.bound(arguments, parameters)
         if len(bound) == len(arguments) and list(rest) == list(parameters):
             check_call(self.name, self._signature, bound, rest)

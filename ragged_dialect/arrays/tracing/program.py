@@ -65,10 +65,7 @@ def _scalar(part: Buffer, library: str) -> Dense:
 
 
 def _dense(part: Buffer, library: str) -> Dense:
-    array = part.array
-    if isinstance(part, AllocatedBuffer):
-        array.flags.writeable = True
-    return array if library == "numpy" else give(array, library)
+    return part.own(library) if type(part) is AllocatedBuffer else give(part.array, library)
 
 
 def _ragged_maker(plan: Plan, result: Result) -> Make:

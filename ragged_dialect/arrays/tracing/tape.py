@@ -76,8 +76,9 @@ class Tape:
         of `leaves`, which are arguments of the running trace, held by it, or numbers."""
         trace = running("tape")
         tensors = list(given)
+        arguments = tuple(map(trace.leaf_of, leaves)) if self._guards else ()
         for guard in self._guards:
-            trace.guard(Elsewhere(guard, tuple(map(trace.leaf_of, leaves))))
+            trace.guard(Elsewhere(guard, arguments))
         taken = _values(tensors)
         taken += [value for origin in self._derived for value in _values_of(_axis(tensors, origin))]
         module = parse_module(self._code, trace.module.context)
