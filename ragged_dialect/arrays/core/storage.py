@@ -139,7 +139,11 @@ def peek(array: Any) -> Array:
 def in_order(tensor: Dense) -> Dense:
     """A tensor of PyTorch in C order; itself where it is so. ArgumentError as for `take`."""
     _check_plain(tensor)
-    return tensor if tensor.is_contiguous() else tensor.contiguous()
+    if tensor.is_contiguous():
+        return tensor
+    if type(tensor) in KNOWN and tensor.is_cpu:
+        _check_memory(tensor)
+    return tensor.contiguous()
 
 
 def in_memory(tensor: Dense) -> Dense:
@@ -157,10 +161,12 @@ def address(tensor: Dense) -> int:
     if type(tensor) not in KNOWN or not tensor.is_cpu or tensor.is_neg():
         return 0
     try:
-        found = tensor.data_ptr()
+        found, size = tensor.data_ptr(), tensor.element_size()
+        end = (tensor.storage_offset() + tensor.numel()) * size
+        is_there = end <= tensor.untyped_storage().nbytes() or not tensor.numel()
     except RuntimeError:  # it stands for others
         return 0
-    return 0 if found % tensor.element_size() else found
+    return found if is_there and not found % size else 0
 
 
 @cache
@@ -227,13 +233,22 @@ def _elements(tensor: Dense) -> Array:
     except RuntimeError:
         hint = "rg.grad, rg.vjp and rg.jvp for torch.func; torch.compiler.disable for torch.compile"
         raise ArgumentError(f"expected a tensor that has values, got one that stands for others ({hint})") from None
-    if made.size and not tensor.data_ptr():  # NumPy takes memory of its own in place of none
-        raise ArgumentError("expected a tensor that has values, got one without memory (its storage was resized)")
+    _check_memory(tensor)
     if tensor.dtype == torch.bfloat16:
         import ml_dtypes  # start-up time
 
         return made.view(ml_dtypes.bfloat16)
     return made
+
+
+def _check_memory(tensor: Dense) -> None:
+    """ArgumentError for a tensor whose memory ends before its elements do: NumPy takes memory of its own in place of
+    none, and PyTorch does not ask how much there is."""
+    if tensor.numel():
+        steps = zip(tensor.shape, tensor.stride(), strict=True)
+        end = tensor.storage_offset() + sum((n - 1) * step for n, step in steps) + 1
+        if not tensor.data_ptr() or end * tensor.element_size() > tensor.untyped_storage().nbytes():
+            raise ArgumentError("expected a tensor that has values, got one without memory (its storage was resized)")
 
 
 GRADIENT = "expected what requires no gradient, got a tensor that does (detach it first)"

@@ -332,28 +332,36 @@ def test_tensors_without_values(kind: str) -> None:
         call(x.reshape(1, 5) if kind == "vmap" else x)
 
 
-def functional(x: Any) -> Any:
+def functional(x: Any, left: int) -> Any:
     return torch.func.functionalize(lambda x: np.exp(ragged(x)).values)(x)
 
 
-def of_freed_memory(x: Any) -> Any:
-    x.untyped_storage().resize_(0)
+def of_freed_memory(x: Any, left: int) -> Any:
+    x.untyped_storage().resize_(left)
     return rg.jit(lambda a, b: a + b)(ragged(torch.ones(5, dtype=x.dtype)), x)
 
 
-def saved_and_freed(x: Any) -> Any:
+def saved_and_freed(x: Any, left: int) -> Any:
     y = ragged(values(5, 3).to(x.dtype)) @ x
-    x.untyped_storage().resize_(0)
+    x.untyped_storage().resize_(left)
     y.values.sum().backward()
 
 
-@pytest.mark.parametrize("call", [functional, of_freed_memory, saved_and_freed])
+def in_another_order(x: Any, left: int) -> Any:
+    w = x.t()
+    x.untyped_storage().resize_(left)
+    return rg.jit(lambda a, b: a @ b)(ragged(torch.ones(5, 2, dtype=x.dtype)), w)
+
+
+@pytest.mark.parametrize("call", [functional, of_freed_memory, saved_and_freed, in_another_order])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_tensors_without_memory(call: Any, dtype: Any) -> None:
-    x = torch.ones(*((3, 2) if call is saved_and_freed else (5,)), dtype=dtype)
+@pytest.mark.parametrize("left", [0, 8])
+def test_tensors_without_memory(call: Any, dtype: Any, left: int) -> None:
+    """Or with less than their elements take."""
+    x = torch.ones(*((3, 2) if call in (saved_and_freed, in_another_order) else (5,)), dtype=dtype)
     text = "expected a tensor that has values, got one without memory (its storage was resized)"
     with pytest.raises(ArgumentError, match=re.escape(text)):
-        call(x)
+        call(x, left)
 
 
 @pytest.mark.parametrize("change", [lambda t: t.t_(), lambda t: t.unsqueeze_(0), lambda t: t.transpose_(0, 1)])
