@@ -178,6 +178,23 @@ def _each(function: Callable[[Array], Any], joined: bool = True) -> Callable[[Ca
     return prepare
 
 
+def _sets(function: Callable[[Array, Array], Array]) -> Callable[[Case], Callable[[], Array]]:
+    """A call for both lists of ids of each component."""
+
+    def prepare(case: Case) -> Callable[[], Array]:
+        ids, others = (np.split(x, case.offsets[1:-1]) for x in (case.ids, case.other_ids))
+        return lambda: np.concatenate([function(*pair) for pair in zip(ids, others, strict=True)])
+
+    return prepare
+
+
+def _rms_norm(case: Case) -> Callable[[], Array]:
+    if case.values.ndim == 1 or not case.point.real:
+        raise NotImplementedError
+    x = case.values
+    return lambda: x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + x.dtype.type(1e-5))
+
+
 def _bincount(case: Case) -> Callable[[], Array]:
     def counts() -> Array:
         keys = np.repeat(np.arange(case.lengths.size) * BINS, case.lengths) + case.binned
@@ -217,6 +234,10 @@ OPERATIONS = {
     "unique": _each(np.unique),
     "searchsorted": lambda case: lambda: np.searchsorted(np.sort(case.table), case.values),
     "bincount": _bincount,
+    "union": _sets(np.union1d),
+    "intersection": _sets(np.intersect1d),
+    "contains": _sets(lambda ids, others: np.isin(others, ids)),
+    "rms_norm": _rms_norm,
     "exp": lambda case: lambda: np.exp(case.values),
     "tanh": lambda case: lambda: np.tanh(case.values),
     "where": lambda case: lambda: np.where(case.values > 0, case.values, 0),

@@ -7,7 +7,7 @@ ours is one that goes to its anchors by itself; a pass of MLIR's is followed by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ragged_dialect._mlir import ir, passmanager
@@ -108,23 +108,16 @@ class _Run:
         self.error: BaseException | None = None
 
     def run(self, statistics: passmanager.PassDisplayMode | None) -> None:
-        key = (self.module.name, *((stage.name, str(stage) if stage.own is None else "") for stage in self.stages))
-        idle = _idle.setdefault(self.module.context, {})
-        manager, running = idle.pop(key, None) or _set_up(self.module.context, self.module.name, self.stages)
+        manager = self._manager(kept=statistics is None)
         if statistics is not None:
             manager.enable_statistics(statistics)
-        running.append(self)
         with collect(self.module.context) as self.diagnostics:
             try:
                 self._begin()
                 manager.run(self.module)
-                if statistics is None:
-                    idle[key] = manager, running
                 return
             except ir.MLIRError:
                 pass
-            finally:
-                running.clear()
         if self.error is not None:
             raise self.error
         stage = self.stages[self.done]
@@ -132,15 +125,38 @@ class _Run:
             watcher.failed(stage, self.module)
         raise PassFailed(stage, self.diagnostics)
 
-    def step(self, running: passmanager.ExternalPass) -> None:
-        """Run the next stage, if it is ours, and what follows it."""
-        stage = self.stages[self.done]
+    def _manager(self, kept: bool) -> passmanager.PassManager:
+        """All stages; those that a context keeps a manager for are in ours, unless MLIR shall count what they do."""
+        manager = passmanager.PassManager(self.module.name, self.module.context)
+        manager.enable_verifier(False)  # once for every stage is enough: `_end` does it
+        for stage in self.stages:
+            run = self._native if kept and stage.own is None and stage.name in _KEPT else None
+            name = stage.name if stage.own is not None or run is not None else "ragged-verify"
+            if stage.own is None and run is None:
+                manager.add(str(stage))
+            manager.add(self._step(stage, run), name=name, argument=name)
+        return manager
+
+    def _step(
+        self, stage: Stage, run: Callable[[Stage], bool] | None
+    ) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
+        def step(_: ir.Operation, running: passmanager.ExternalPass) -> None:
+            try:
+                ran = self._run_own(stage, stage.own) if stage.own is not None else run is None or run(stage)
+                ok = ran and self._end(stage)
+            except BaseException as error:  # must not pass through MLIR's frames
+                self.error, ok = error, False
+            if not ok:
+                running.signal_pass_failure()
+
+        return step
+
+    def _native(self, stage: Stage) -> bool:
         try:
-            ok = (stage.own is None or self._run_own(stage, stage.own)) and self._end(stage)
-        except BaseException as error:  # must not pass through MLIR's frames
-            self.error, ok = error, False
-        if not ok:
-            running.signal_pass_failure()
+            kept_manager(self.module.context, f"{self.module.name}({stage})").run(self.module)
+        except ir.MLIRError:
+            return False
+        return True
 
     def _run_own(self, stage: Stage, own: RaggedPass) -> bool:
         targets = stage.targets(self.module)
@@ -180,40 +196,21 @@ class _Run:
                 watcher.before(self.stages[self.done], self.module)
 
 
-_SetUp: TypeAlias = tuple[passmanager.PassManager, list[_Run]]
-"""A pass manager, and the run that it does."""
+_KEPT = frozenset({"canonicalize"})
+"""Passes of MLIR's that are run again by the manager that a context has: most of what a canonicalizer does to a small
+program is to collect its patterns, which it does once. Others may keep what they made of the module before, as
+convert-math-to-funcs does its functions."""
 
-_idle: WeakKeyDictionary[ir.Context, dict[tuple[object, ...], _SetUp]] = WeakKeyDictionary()
-"""The pass managers of a context that have run, by what they run: most of what a canonicalizer does to a small program
-is to collect its patterns, which it does once."""
-
-_native: WeakKeyDictionary[ir.Context, dict[str, passmanager.PassManager]] = WeakKeyDictionary()
+_managers: WeakKeyDictionary[ir.Context, dict[str, passmanager.PassManager]] = WeakKeyDictionary()
 
 
 def kept_manager(context: ir.Context, text: str) -> passmanager.PassManager:
-    """A pass manager for passes of MLIR's, which a context has once. It does not verify."""
-    kept = _native.setdefault(context, {})
+    """The pass manager that a context has for passes of MLIR's which can be run again. It does not verify."""
+    kept = _managers.setdefault(context, {})
     if text not in kept:
         kept[text] = passmanager.PassManager.parse(text, context)
         kept[text].enable_verifier(False)
     return kept[text]
-
-
-def _set_up(context: ir.Context, root: str, stages: Sequence[Stage]) -> _SetUp:
-    running: list[_Run] = []
-
-    def step(_: ir.Operation, pass_: passmanager.ExternalPass) -> None:
-        running[0].step(pass_)
-
-    manager = passmanager.PassManager(root, context)
-    manager.enable_verifier(False)  # once for every stage is enough: `_end` does it
-    for stage in stages:
-        name = stage.name
-        if stage.own is None:
-            manager.add(str(stage))
-            name = "ragged-verify"
-        manager.add(step, name=name, argument=name)
-    return manager, running
 
 
 def _fault(stage: Stage, target: ir.Operation, error: BaseException) -> Diagnostic:
