@@ -178,10 +178,16 @@ def _each(function: Callable[[Array], Any], joined: bool = True) -> Callable[[Ca
     return prepare
 
 
+_MOST_CALLS = 100_000
+"""Of a function for each component: a million take ten seconds."""
+
+
 def _sets(function: Callable[[Array, Array], Array]) -> Callable[[Case], Callable[[], Array]]:
     """A call for both lists of ids of each component."""
 
     def prepare(case: Case) -> Callable[[], Array]:
+        if case.lengths.size > _MOST_CALLS:
+            raise NotImplementedError
         ids, others = (np.split(x, case.offsets[1:-1]) for x in (case.ids, case.other_ids))
         return lambda: np.concatenate([function(*pair) for pair in zip(ids, others, strict=True)])
 
