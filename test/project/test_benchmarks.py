@@ -85,6 +85,26 @@ def test_runs_are_compared(tmp_path: Path) -> None:
     assert told == "  2.00 times as fast: sum, base, 1 threads\n1 rows; what did not change varies from 1.00 to 1.00\n"
 
 
+def test_a_run_as_tables(tmp_path: Path) -> None:
+    """A copy takes 1 ms at `base` and 0.01 at `tiny`; no peer has the second operation."""
+    run = tmp_path / "run.csv"
+    times = {("sum", "base"): (1.05, 2.1), ("sum", "tiny"): (0.05, 0.04), ("roll", "base"): (3.0, None)}
+    with run.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["operation", "point", "threads", "candidate", "least", "copy"])
+        for (operation, point), (ours, best) in times.items():
+            copy = 1.0 if point == "base" else 0.01
+            writer.writerow([operation, point, 1, "ours", ours, copy])
+            writer.writerows([] if best is None else [[operation, point, 1, name, best, copy] for name in "ab"])
+        writer.writerow(["sum", "base", 2, "ours", 0.5, 1.0])
+    command = [sys.executable, FOLDER / "points.py", run]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines[0::2][:2] == ["| | base | tiny |", "| sum | (2) | *0.8* |"]
+    assert lines[3] == "| roll | – |  |"
+    assert "The geometric mean of 2 ratios is 1.26; a peer is ahead in 1." in lines
+    assert "Of 1 that take 0.1 ms and more 1 are 1.5 or more, or within 10% of a copy;" in lines
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "smaller", "arguments", "row"),
