@@ -94,12 +94,15 @@ func.func @f(%x: i8, %n: i8) -> i8 {
 
 def test_functions_of_a_program_are_made_for_the_next_one_too() -> None:
     """convert-math-to-funcs keeps what it made: a manager that ran it is not run again."""
+    texts: list[str] = []
     with context(), ir.Location.unknown():
         for _ in range(2):
             module = ir.Module.parse(POWERS)
             for stage in pipelines.cpu_pipeline():
                 stage.run(module)
-            assert module.operation.verify()
+            texts.append(str(module))
+    assert "llvm.call @__mlir_math_ipowi_i8(" in texts[0]
+    assert texts[1] == texts[0]
 
 
 def test_loops_around_others_are_found_in_one_walk(monkeypatch: pytest.MonkeyPatch) -> None:
