@@ -14,7 +14,8 @@ from typing import NamedTuple
 from ragged_dialect import extensions
 
 STRING = r'"(?:[^"\\\n]|\\.)*"'
-COMMENT = r"//[^\r\n]*"
+COMMENT = r"//[^\r\n]*(?![^\r\n])"
+"""To the end of the line: a pattern that goes on behind it finds nothing in it."""
 _BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[()\[\]{{}}<>,]")
 _NOT_BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[^()\[\]{{}}<>\"/\->]+|[\"/\-=]")
 _PAIRS = ("()", "[]", "{}", "<>")

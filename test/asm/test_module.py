@@ -86,7 +86,7 @@ REFUSED = [
             "  return\n}",
             "f.mlir:2:95: error: expected a list of integers after 'dimensions ='",
         )
-        for dims in ("[0", "[x]", "0", "[0,]", "[99999999999999999999]")
+        for dims in ("[0", "[x]", "0", "[0,]", "[99999999999999999999]", "[0 // it ends here]")
     ),
     ("// \ud800", "f.mlir:1:4: error: expected text that UTF-8 can hold, got '\\ud800'"),
     (b"\n \xff", "f.mlir:2:2: error: expected UTF-8 text, got byte 0xff"),
