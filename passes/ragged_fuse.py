@@ -252,6 +252,8 @@ class _Block:
     def _gather(self, op: ir.Operation, gathered: Gathered) -> FusedNest | None:
         """A nest with what it reads at places of its own computed there."""
         nest, value = gathered.nest, gathered.value
+        if is_ragged(value.type):  # places are indices of its dims, not along memory
+            return None
         stored = made_by(value, "ragged.values")
         result = value if stored is None else stored.operands[0]
         maker = defining_op(result)

@@ -139,7 +139,8 @@ class _Emitter:
         best: tuple[int, Operand, int] | None = None
         for operand in self.nest.operands:
             for dim in operand.uses(loop):
-                if any(operand.loops[above] not in self.ivs for above in operand.parts.layout.above(dim)):
+                above = operand.parts.layout.above(dim)
+                if not operand.parts.has_one_extent(dim) and any(operand.loops[d] not in self.ivs for d in above):
                     continue  # lists of one length, which another operand has
                 letter = "r" if dim in operand.parts.windows else operand.parts.layout.letter(dim)
                 rank = "twr".find(letter) + 1

@@ -239,6 +239,51 @@ func.func @f(%v: tensor<?x?x1xi32, #ragged.layout<"dr|d">>) -> !x {
 }
 """
 
+# Loops over pairs before those over the lists that have them.
+PAIRS_BEFORE_LISTS = """
+!x = tensor<?x?x2x?xi32, #ragged.layout<"drdr">>
+#loops = affine_map<(e, b, i, j) -> (b, i, e, j)>
+func.func @f(%x: !x) -> !x {
+  %e = ragged.empty %x : (!x) -> !x
+  %y = linalg.generic {
+      indexing_maps = [#loops, #loops], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : !x) outs(%e : !x) {
+  ^bb0(%p: i32, %o: i32):
+    %b = linalg.index 1 : index
+    %k = arith.index_cast %b : index to i32
+    %m = arith.addi %p, %k : i32
+    linalg.yield %m : i32
+  } -> !x
+  return %y : !x
+}
+"""
+
+# Rows that are computed, and looked up by the indices of their dims.
+LOOKED_UP = """
+!x = tensor<?x?x8xi32, #ragged.layout<"dr|d">>
+#id = affine_map<(b, i, f) -> (b, i, f)>
+func.func @f(%x: !x) -> !x {
+  %e = ragged.empty %x : (!x) -> !x
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : !x) outs(%e : !x) {
+  ^bb0(%p: i32, %o: i32):
+    %m = arith.muli %p, %p : i32
+    linalg.yield %m : i32
+  } -> !x
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : !x) outs(%e : !x) {
+  ^bb0(%p: i32, %o: i32):
+    %b = linalg.index 0 : index
+    %i = linalg.index 1 : index
+    %f = linalg.index 2 : index
+    %q = tensor.extract %y[%b, %i, %f] : !x
+    %m = arith.addi %p, %q : i32
+    linalg.yield %m : i32
+  } -> !x
+  return %z : !x
+}
+"""
+
 NESTS = (np.arange(16, dtype=I32).reshape(2, 8), np.array([0, 2, 2]), np.array([0, 3, 8]))
 PROGRAMS: dict[str, tuple[str, list[Any], list[Any]]] = {
     "of two axes": (OF_TWO_AXES, [NESTS], [np.arange(16), [0, 2, 2], [0, 3, 8, 11, 16]]),
@@ -246,6 +291,16 @@ PROGRAMS: dict[str, tuple[str, list[Any], list[Any]]] = {
         WITH_ITSELF,
         [(np.arange(1, 7, dtype=I32), np.array([0, 4, 4, 6]))],
         [np.concatenate([k * np.arange(1, 7) for k in range(1, 7)]), [0, 4, 4, 6], [0, *np.cumsum([4, 0, 2] * 6)]],
+    ),
+    "pairs before lists": (
+        PAIRS_BEFORE_LISTS,
+        [(np.arange(6, dtype=I32), np.array([0, 1, 1, 2]), np.array([0, 2, 2, 5, 6]))],
+        [[0, 1, 4, 5, 6, 7], [0, 1, 1, 2], [0, 2, 2, 5, 6]],
+    ),
+    "looked up": (
+        LOOKED_UP,
+        [(np.arange(24, dtype=I32).reshape(3, 8), np.array([0, 2, 2, 3]))],
+        [(np.arange(24) * np.arange(1, 25)).reshape(3, 8), [0, 2, 2, 3]],
     ),
     "holes": (HOLES, [np.arange(1, 6, dtype=I32)], [[[7, 14], [21, 28], [35, 49]]]),
     "copied beside tiles": (
