@@ -7,6 +7,7 @@ ours is one that goes to its anchors by itself; a pass of MLIR's is followed by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -126,24 +127,28 @@ class _Run:
         raise PassFailed(stage, self.diagnostics)
 
     def _manager(self, kept: bool) -> passmanager.PassManager:
-        """All stages; those that a context keeps a manager for are in ours, unless MLIR shall count what they do."""
+        """All stages, and a step of ours after each, which runs those that are ours, and with `kept` those that a
+        context has a manager for: MLIR does not count what they do."""
         manager = passmanager.PassManager(self.module.name, self.module.context)
         manager.enable_verifier(False)  # once for every stage is enough: `_end` does it
         for stage in self.stages:
-            run = self._native if kept and stage.own is None and stage.name in _KEPT else None
-            name = stage.name if stage.own is not None or run is not None else "ragged-verify"
-            if stage.own is None and run is None:
+            run, name = None, stage.name
+            if stage.own is not None:
+                run = partial(self._run_own, stage, stage.own)
+            elif kept and stage.name in _KEPT:
+                run = partial(self._native, stage)
+            else:
                 manager.add(str(stage))
+                name = "ragged-verify"
             manager.add(self._step(stage, run), name=name, argument=name)
         return manager
 
     def _step(
-        self, stage: Stage, run: Callable[[Stage], bool] | None
+        self, stage: Stage, run: Callable[[], bool] | None
     ) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
         def step(_: ir.Operation, running: passmanager.ExternalPass) -> None:
             try:
-                ran = self._run_own(stage, stage.own) if stage.own is not None else run is None or run(stage)
-                ok = ran and self._end(stage)
+                ok = (run is None or run()) and self._end(stage)
             except BaseException as error:  # must not pass through MLIR's frames
                 self.error, ok = error, False
             if not ok:
