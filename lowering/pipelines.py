@@ -34,7 +34,7 @@ def _ragged(attention: str, expanded: str, raised: str = "", last: str = "", fus
         "expand-unit-dims,"  # of the user's own views, before anything canonicalizes
         "define-integer-divisions,"  # of scalars; those of tensors once they are loops
         f"ragged-decompose-steps,{expanded},ragged-decompose-attention{{{attention}}},"
-        "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,multiply-constant-powers,"
+        "ragged-drop-unit-dims,ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,multiply-constant-powers,"
         f"ragged-fuse{fuse},{raised}ragged-canonicalize{last}",
     )
 

@@ -1,0 +1,64 @@
+"""`ragged-drop-unit-dims`: programs of one feature compute what those of none do, by the same loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ragged_dialect as rg
+
+LENGTHS = [3, 1, 17, 70, 2]
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "sums": lambda x: x.sum(axis=1),
+    "chain": lambda x: np.exp(x * 2).sum(axis=1, keepdims=True),
+    "normalised": lambda x: (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True),
+    "softmax": lambda x: rg.softmax(np.where(x > 0, x, 0), axis=1),
+    "where the largest are": lambda x: x.argmax(axis=1),
+    "running sums": lambda x: np.cumsum(x, axis=1),
+    "from the end": lambda x: np.cumsum(x[:, ::-1], axis=1)[:, ::-1],
+    "windows": lambda x: x[:, 1:] - x[:, :-1],
+    "turned": lambda x: x[:, ::-1] * 2,
+    "of all": lambda x: (x * x).sum(),
+}
+SHAPES = {"one": (-1, 1), "one of one": (-1, 1, 1)}
+
+
+def _values() -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(sum(LENGTHS)).astype(np.float32)
+
+
+def _close(found: Any, without: Any) -> None:
+    if isinstance(without, rg.RaggedArray):
+        assert np.array_equal(found.lengths, without.lengths)
+        found, without = rg.compact(found).values, rg.compact(without).values
+    np.testing.assert_allclose(np.ravel(found), np.ravel(without), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str, shape: str, target: str) -> None:
+    program = rg.jit(PROGRAMS[name], target=target)
+    without = program(rg.from_lengths(_values(), LENGTHS))
+    _close(program(rg.from_lengths(_values().reshape(SHAPES[shape]), LENGTHS)), without)
+
+
+@pytest.mark.parametrize("name", ["softmax", "normalised", "running sums", "windows"])
+def test_gradients(name: str) -> None:
+    gradient = rg.grad(lambda x: (PROGRAMS[name](x) ** 2).sum())
+    without = gradient(rg.from_lengths(_values(), LENGTHS))
+    _close(gradient(rg.from_lengths(_values()[:, None], LENGTHS)), without)
+
+
+@pytest.mark.parametrize("name", ["sums", "chain", "softmax", "where the largest are", "windows"])
+def test_same_loops(name: str) -> None:
+    """Nothing of the dim is left where loops are made."""
+    program = rg.jit(PROGRAMS[name])
+    one, none = (
+        program.lower(rg.from_lengths(_values().reshape(shape), LENGTHS)).stages["scf"].count("scf.for")
+        for shape in ((-1, 1), (-1,))
+    )
+    assert one == none > 0
