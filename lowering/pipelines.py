@@ -143,7 +143,7 @@ GROUPS = f"keys={DEVICE.grouped_keys} keys-of-a-count=1 counts={DEVICE.grouped_c
 def _gpu_scf(tensor_cores: str) -> Stage:
     return Stage(
         "scf",
-        f"convert-ragged-to-scf{{recompute=true {GROUPS}{tensor_cores}}},"
+        f"convert-ragged-to-scf{{recompute=true tile=0 {GROUPS}{tensor_cores}}},"
         f"{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
         f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
     )

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.generic import index_loop, indexing_maps, input_count, renumber_loops, without_body
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import Attributes, copy_attributes, copy_regions
-from ragged_dialect.ir.match import constant_int, definer, made_by, view_of
+from ragged_dialect.ir.match import constant_int, definer, made_by, sums_products, view_of
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in, replace
 from ragged_dialect.iteration import (
     BACKWARDS,
@@ -22,6 +22,7 @@ from ragged_dialect.iteration import (
     whole_value,
 )
 from ragged_dialect.layout import Layout
+from ragged_dialect.ops.grouping import CompressOp
 from ragged_dialect.ops.making import EmptyOp, ScanOp
 from ragged_dialect.ops.structure import CompactOp
 from ragged_dialect.passes.base import RaggedPass
@@ -56,7 +57,7 @@ class RaggedDropUnitDims(RaggedPass):
     Scores, weights and labels have one number for each row, and so an innermost loop of one iteration, which says
     nothing of how memory is read: rows are next to each other. In what is written once for a row, as `x / s` has it of
     an `s` whose dim was kept, that dim goes, too. Loops that reduce, `linalg.softmax` and `ragged.scan` along the dim,
-    tensors with tiles and other ops stay as they are.
+    products, tensors with tiles and other ops stay as they are.
     """
 
     anchor = "any"
@@ -70,6 +71,8 @@ class RaggedDropUnitDims(RaggedPass):
                     narrowed.along(found)
                 elif found.name in _NESTS:
                     narrowed.nest(found)
+                elif found.name == CompressOp.OPERATION_NAME:
+                    narrowed.rows(found)
                 else:
                     narrowed.elementwise(found)
 
@@ -86,7 +89,7 @@ class _Narrowed:
         if not any(map(_unit_dims, operands)):
             return
         maps, kinds = indexing_maps(op), analyze(op).kinds
-        if "reduction" in kinds and (op.name != "linalg.generic" or not touches_ragged(op)):
+        if "reduction" in kinds and (op.name != "linalg.generic" or sums_products(op) or not touches_ragged(op)):
             return  # a product, which others know by its name or its loops
         reads = [_reads(m) for m in maps]
         unit = {loop for loop, kind in enumerate(kinds) if kind == "parallel"}
@@ -124,6 +127,10 @@ class _Narrowed:
             op, dims, {_ALONG[op.name]: ir.IntegerAttr.get(build.i64(), along - sum(d < along for d in dims))}
         )
 
+    def rows(self, op: ir.Operation) -> None:
+        """Rewrite an op that keeps rows of its last operand, if it has more than a mask."""
+        self._narrowed(op, _unit_dims(list(op.operands)[-1]) - {0}, {})
+
     def elementwise(self, op: ir.Operation) -> None:
         """Rewrite an op on tensors of one shape."""
         first, *others = map(_unit_dims, op.operands)
@@ -132,7 +139,7 @@ class _Narrowed:
     def _narrowed(self, op: ir.Operation, dims: Dims, attributes: Attributes) -> None:
         """Rewrite an op whose tensors all have some dims."""
         if dims:
-            operands = [self.of(x, dims) for x in op.operands]
+            operands = [self.of(x, dims & _unit_dims(x)) for x in op.operands]
             results = [_type_without(result.type, dims) for result in op.results]
             attributes = {**copy_attributes(op), **attributes}
             with ir.InsertionPoint(op):
@@ -198,7 +205,7 @@ class _Narrowed:
 
 
 def _computes(op: ir.Operation) -> bool:
-    if op.name in _NESTS or op.name in _ALONG:
+    if op.name in (*_NESTS, *_ALONG, CompressOp.OPERATION_NAME):
         return True
     return is_elementwise(op) and touches_ragged(op) and not whole_value(op)
 

@@ -216,6 +216,15 @@ def sort(keys: ir.Value, offsets: ir.Value, *numbers: ir.Value, limit: int | Non
     return create("ragged.sort", [last.type], [keys, offsets, *numbers], {"limit": limit}).result
 
 
+def compress(mask: ir.Value, x: ir.Value | None = None) -> ir.Value:
+    """`ragged.compress`: the rows where a mask is true, or their numbers."""
+    if x is None:
+        return create("ragged.compress", [vector_type()], [mask], {}).result
+    rows = shape_of(x.type)
+    type_ = tensor_type(RaggedShape(rows.layout, (None, *rows.shape[1:])), x.type.element_type)
+    return create("ragged.compress", [type_], [mask, x], {}).result
+
+
 def scatter_add(terms: ir.Value, positions: ir.Value, count: ir.Value, unique: bool = False) -> ir.Value:
     """`ragged.scatter_add`: sums of rows at positions, or the rows where these are `unique`."""
     return inferred(grouping.ScatterAddOp, [terms, positions, count], unique=unique)

@@ -12,7 +12,7 @@ GROUPS = 12
 
 MIXED_OPS = {
     "ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.group_by", "ragged.sort",
-    "ragged.assert_valid", "ragged.steps", "ragged.yield",
+    "ragged.assert_valid", "ragged.steps", "ragged.yield", "ragged.compress",
 }  # fmt: skip
 
 MIXED_RESULTS = {"ragged.steps"}

@@ -361,6 +361,26 @@ def packed(x: Any, offsets: Any, begins: Any, out: Any) -> None:
 
 
 @_loops
+def counted(mask: Any, offsets: Any, counts: Any) -> None:
+    for i in prange(offsets.size - 1):
+        number = 0
+        for j in range(offsets[i], offsets[i + 1]):
+            number += mask[j]
+        counts[i + 1] = number
+
+
+@_loops
+def kept(x: Any, mask: Any, offsets: Any, begins: Any, out: Any) -> None:
+    for i in prange(offsets.size - 1):
+        j, place = offsets[i], begins[i]
+        while place < begins[i + 1]:
+            for k in range(x.shape[1]):
+                out[place, k] = x[j, k]
+            place += mask[j]
+            j += 1
+
+
+@_loops
 def contains(a: Any, b: Any, offsets: Any, out: Any) -> None:
     for i in prange(offsets.size - 1):
         start, end = offsets[i], offsets[i + 1]

@@ -171,6 +171,20 @@ def _prepare_take(case: Case) -> Callable[[], Any]:
     return take
 
 
+def _prepare_filter(case: Case) -> Callable[[], Any]:
+    x = _matrix(case)
+
+    def call() -> Any:
+        counts = np.zeros(case.lengths.size + 1, np.int64)
+        loops.counted(case.mask, case.offsets, counts)
+        begins = np.cumsum(counts)
+        out = np.empty((int(begins[-1]), *case.values.shape[1:]), x.dtype)
+        loops.kept(x, case.mask, case.offsets, begins, out.reshape(out.shape[0], -1))
+        return out
+
+    return call
+
+
 def _prepare_affine(case: Case) -> Callable[[], Any]:
     x = _matrix(case)
 
@@ -198,6 +212,7 @@ OPERATIONS = {
     "cumsum": _over(loops.cumsum, _rows),
     "argmax": _over(loops.argmax, _components, np.int64),
     "take": _prepare_take,
+    "filter": _prepare_filter,
     "var": _over(loops.var, _components),
     "logsumexp": _over(loops.logsumexp, _components),
     "sum where": _over(loops.sum_where, _components),

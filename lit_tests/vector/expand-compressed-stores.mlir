@@ -23,3 +23,16 @@ func.func @indices(%buffer: memref<4x?xindex>, %at: index, %mask: vector<8xi1>, 
   vector.compressstore %buffer[%at, %at], %mask, %lanes : memref<4x?xindex>, vector<8xi1>, vector<8xindex>
   return
 }
+
+// Short elements have 32 bits while they are put side by side.
+// CHECK-LABEL: func.func @short
+// CHECK: %[[BITS:.*]] = arith.bitcast %{{.*}} : vector<16xf16> to vector<16xi16>
+// CHECK: %[[WIDE:.*]] = arith.extui %[[BITS]] : vector<16xi16> to vector<16xi32>
+// CHECK: %[[PACKED:.*]] = llvm.call_intrinsic "llvm.experimental.vector.compress"(%[[WIDE]]
+// CHECK: %[[NARROW:.*]] = arith.trunci %[[PACKED]] : vector<16xi32> to vector<16xi16>
+// CHECK: %[[FLOATS:.*]] = arith.bitcast %[[NARROW]] : vector<16xi16> to vector<16xf16>
+// CHECK: vector.maskedstore %{{.*}}, %{{.*}}, %[[FLOATS]]
+func.func @short(%buffer: memref<?xf16>, %at: index, %mask: vector<16xi1>, %lanes: vector<16xf16>) {
+  vector.compressstore %buffer[%at], %mask, %lanes : memref<?xf16>, vector<16xi1>, vector<16xf16>
+  return
+}

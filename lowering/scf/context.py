@@ -32,17 +32,20 @@ class Lowering:
         counts: int = 0,
         rows: int = 0,
         registers: Registers | None = None,
+        tile: int = 0,
     ) -> None:
         """`exact` gives the tile dims of a value that are known to have no holes; `tensor_cores` do attention; a part
         of what is grouped has at least so many `keys`, and so many for each of its counts, of which there are so many
         at most, where not 0. Nests that reduce rows of at most `rows` elements are in no forall. `registers` are
-        those of vectors, None where there are none."""
+        those of vectors, None where there are none. Rows that a mask keeps are found in tiles of so many, where not
+        0."""
         self._exact = exact
         self.keys = keys
         self.keys_of_a_count = keys_of_a_count
         self.counts = counts
         self.rows = rows
         self.registers = registers
+        self.tile = tile
         self.tensor_cores = tensor_cores
         self.map: dict[ir.Value, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []

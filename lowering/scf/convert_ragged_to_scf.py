@@ -21,6 +21,7 @@ from ragged_dialect.lowering.rules import (
     control,
     exchange,
     grouping,
+    keeping,
     making,
     scattering,
     sorting,
@@ -41,6 +42,7 @@ RULES: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **making.RULES,
     **exchange.RULES,
     **grouping.RULES,
+    **keeping.RULES,
     **scattering.RULES,
     **sorting.RULES,
     **attention.RULES,
@@ -70,9 +72,11 @@ class ConvertRaggedToScf(RaggedPass):
     low digits and then by the high ones. What reduces rows of at most `rows` elements, all of them alike, joins no loop
     over components, and with `rows` neither does a function of a number of each component that nothing else reads
     there; what makes rows of twice as many elements and more does, where a reduction of components reads them.
-    `ragged.sort` merges vectors for `isa`, that of expand-ragged-math, or numbers, and factors of sums stay bf16 where
-    it has products of pairs. Precondition: no `ragged.annotate` that changes a layout (run `ragged-infer-layouts`).
-    Asserts become asserts on dense vectors, lowered by `convert-ragged-checks-to-scf`.
+    `ragged.compress` goes over tiles of so many rows, each from the place that counting them gives, and with a `tile`
+    of 0 over the runs of running sums, one for each row. `ragged.sort` merges vectors for `isa`, that of
+    expand-ragged-math, or numbers, and factors of sums stay bf16 where it has products of pairs. Precondition: no
+    `ragged.annotate` that changes a layout (run `ragged-infer-layouts`). Asserts become asserts on dense vectors,
+    lowered by `convert-ragged-checks-to-scf`.
     """
 
     verified = True
@@ -82,6 +86,7 @@ class ConvertRaggedToScf(RaggedPass):
     keys_of_a_count: int = 8
     counts: int = 0
     rows: int = 0
+    tile: int = 1024
     isa: str = "none"
 
     def run(self, op: ir.Operation) -> None:
@@ -93,6 +98,8 @@ class ConvertRaggedToScf(RaggedPass):
             )
         if self.rows < 0:
             raise PassFailure(op, f"expected rows of at least 0, got {self.rows}")
+        if self.tile < 0:
+            raise PassFailure(op, f"expected a tile of at least 0, got {self.tile}")
         require_isa(op, self.isa)
         expand_foreign(op)
         round_in_steps(op)
@@ -136,6 +143,7 @@ def _lower_function(function: ir.Operation, options: ConvertRaggedToScf) -> None
         options.counts,
         options.rows,
         registers(options.isa),
+        options.tile,
     )
 
     def process(block: ir.Block, operations: list[ir.OpView] | None = None) -> None:

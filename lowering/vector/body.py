@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.fast_math import flags_of
-from ragged_dialect.ir.match import body_ops, byte_size, constant_int, definer, is_made_in, is_number, made_by
+from ragged_dialect.ir.match import (
+    body_ops,
+    byte_size,
+    constant_int,
+    definer,
+    is_made_in,
+    is_number,
+    made_by,
+    terminator,
+)
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import GUARD
 from ragged_dialect.lowering.buffers.subviews import is_own, layout_strides, offsets_of, root
@@ -65,6 +74,31 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What a loop keeps of its iterations, side by side from a place on that it carries: the branch that stores it, and
+    what makes the next place."""
+
+    branch: ir.Operation
+    store: ir.Operation
+    next: tuple[ir.Operation, ir.Operation]
+
+    @property
+    def condition(self) -> ir.Value:
+        """Whether an iteration is kept."""
+        return self.branch.operands[0]
+
+    @property
+    def value(self) -> ir.Value:
+        """What is stored of it."""
+        return self.store.operands[0]
+
+    @property
+    def buffer(self) -> ir.Value:
+        """What it is stored in."""
+        return self.store.operands[1]
+
+
+@dataclass(frozen=True)
 class Guard:
     """What `MathLibrary.guarded` makes: `usual` where `condition` holds, else what a call gives."""
 
@@ -76,14 +110,16 @@ class Guard:
 @dataclass
 class Body:
     """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, what they
-    fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop,
-    `falling` those that fall as it rises, `bytes` the widths of elements in memory, `wide` those in registers. It
-    only `reads` where it stores nothing, or all rows to one place. `gathered` are loads at places of their own for each
-    iteration, by the bytes of an element, `walks` loops in it that vectors go through together, `registers` those that
-    it becomes one of, and `rest` the lanes of its last vector, where that is less than all and known."""
+    fold, and the runs that they write, or what they keep. `shifted` has indices that are a number further than that
+    of the loop, `falling` those that fall as it rises, `bytes` the widths of elements in memory, `wide` those in
+    registers. It only `reads` where it stores nothing, or all rows to one place. `gathered` are loads at places of
+    their own for each iteration, by the bytes of an element, `walks` loops in it that vectors go through together,
+    `registers` those that it becomes one of, and `rest` the lanes of its last vector, where that is less than all and
+    known."""
 
     loop: ir.Operation
     run: Run | None = None
+    kept: Kept | None = None
     shifted: set[ir.Value] = field(default_factory=set[ir.Value])
     falling: set[ir.Value] = field(default_factory=set[ir.Value])
     uniform: set[ir.Value] = field(default_factory=set[ir.Value])
@@ -116,7 +152,12 @@ class Body:
         if any(isinstance(value.type, ir.BF16Type) for op in self.ops for value in op.operands):
             return False
         computes = any(not op.name.startswith("memref.") and op.results[0] not in self.uniform for op in self.ops)
-        return bool(self.bytes) and not (computes or self.accumulators or self.run)
+        return bool(self.bytes) and not (computes or self.accumulators or self.packed)
+
+    @property
+    def packed(self) -> Run | Kept | None:
+        """What is stored side by side, wherever the iterations are."""
+        return self.run or self.kept
 
     @property
     def ops(self) -> list[ir.Operation]:
@@ -124,6 +165,7 @@ class Body:
         own = {op for one in self.accumulators for op in (one.load, one.store)}
         own |= {op for one in self.accumulators if not one.scanned for op in one.combiner.ops}
         own |= set() if self.run is None else {self.run.loop, self.run.view}
+        own |= set() if self.kept is None else {self.kept.branch, *self.kept.next}
         return [op for op in body_ops(self.block) if op not in own]
 
     def is_inside(self, value: ir.Value) -> bool:
@@ -140,7 +182,7 @@ def body_of(loop: ir.Operation) -> Body:
         raise Unfit("its number is no index")
     if LOOP in loop.attributes and str(loop.attributes[LOOP]) == str(ir.Attribute.parse(NOT_UNROLLED)):
         raise Unfit("it runs rarely")
-    body = Body(loop, _run_of(loop))
+    body = Body(loop, _run_of(loop), _kept_of(loop))
     _find_carried(body)
     _find_stored(body)
     _classify(body)
@@ -168,6 +210,8 @@ def guard_of(op: ir.Operation) -> Guard | None:
 
 def _find_carried(body: Body) -> None:
     *_, last = body.block.operations
+    if body.kept is not None:
+        return
     for number, (argument, yielded) in enumerate(zip(list(body.block.arguments)[1:], last.operands, strict=True)):
         found = _accumulator(body, argument, yielded, number)
         if found is None:
@@ -254,6 +298,23 @@ def _is_from(start: ir.Value, length: ir.Value, loop: ir.Operation) -> bool:
     """Whether a length is from a start, an entry of a vector at the index of a loop, to the next entry."""
     offsets = offsets_of(length, loop.regions[0].blocks[0].arguments[0])
     return offsets is not None and definer(length).operands[1] == start
+
+
+def _kept_of(loop: ir.Operation) -> Kept | None:
+    """What is stored at a place that is the next one then, if a loop carries nothing else."""
+    block = loop.regions[0].blocks[0]
+    branches = [op for op in body_ops(block) if op.name == "scf.if"]
+    if len(branches) != 1 or len(block.arguments) != 2 or branches[0].results or list(branches[0].regions[1].blocks):
+        return None
+    inner, place = body_ops(branches[0].regions[0].blocks[0]), block.arguments[1]
+    moves = made_by(terminator(block).operands[0], "arith.addi")
+    if [op.name for op in inner] != ["memref.store"] or list(inner[0].operands)[2:] != [place] or moves is None:
+        return None
+    counts = made_by(moves.operands[1], "arith.index_castui")
+    read = sum(1 for _ in place.uses)  # by the store and for the next place, if by nothing else
+    if counts is None or [*counts.operands, *moves.operands][:2] != [branches[0].operands[0], place] or read != 2:
+        return None
+    return Kept(branches[0], inner[0], (counts, moves))
 
 
 # Elements -----------------------------------------------------------------------------------------
@@ -353,7 +414,7 @@ def _is_short(type_: ir.Type) -> bool:
 
 def _require_numbers(body: Body) -> None:
     """Unfit for elements that vectors cannot have, or that have no width: complex numbers, pointers, vectors."""
-    elements = [one.element for one in body.accumulators] + ([] if body.run is None else [body.run.value])
+    elements = [one.element for one in body.accumulators] + ([] if body.packed is None else [body.packed.value])
     for op in body.ops:
         elements += [op.operands[0]] if op.name == "memref.store" else op.results
     for x in elements:
@@ -406,8 +467,8 @@ def _require_apart(body: Body) -> None:
                 raise Unfit("memory that may be one")
         if not all(are_apart(op, store) for op in looked_up):
             raise Unfit("memory that may be one")
-    if body.run is not None:
-        others = all(apart(op.operands[0], body.run.buffer) for op in [*found, *looked_up])
+    if body.packed is not None:
+        others = all(apart(op.operands[0], body.packed.buffer) for op in [*found, *looked_up])
         if written or folded or not others:
             raise Unfit("memory that may be one")
     sums, others = ([roots[_buffer_of(op)] for op in ops] for ops in (folded, [*found, *looked_up]))

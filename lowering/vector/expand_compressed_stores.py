@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir, vector
 from ragged_dialect.ir import build
+from ragged_dialect.ir.match import bit_width
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type, number_of
 from ragged_dialect.passes.base import RaggedPass
@@ -40,5 +41,12 @@ def _side_by_side(lanes: ir.Value, mask: ir.Value) -> ir.Value:
     if isinstance(type_.element_type, ir.IndexType):
         numbers = arith.index_cast(lanes_type(type_.shape[0], build.i64()), lanes)
         return arith.index_cast(type_, _side_by_side(numbers, mask))
+    width = bit_width(type_.element_type)
+    if width < 32:  # which not all processors with masks put side by side
+        bits = lanes_type(type_.shape[0], ir.IntegerType.get_signless(width))
+        wide = lanes_type(type_.shape[0], ir.IntegerType.get_signless(32))
+        packed = _side_by_side(arith.extui(wide, lanes if type_ == bits else arith.bitcast(bits, lanes)), mask)
+        narrow = arith.trunci(bits, packed)
+        return narrow if type_ == bits else arith.bitcast(type_, narrow)
     anything = ir.Operation.create("ub.poison", results=[type_]).result
     return build.intrinsic("llvm.experimental.vector.compress", lanes, mask, anything)

@@ -32,7 +32,8 @@ distance; lists as long."""
 @dataclass(frozen=True)
 class Registers:
     """Vector registers: their bytes, of which widths in bytes elements can be masked in memory, of which those of a
-    mask can be stored side by side, and which are gathered faster than one by one, how many there are, how many
+    mask can be stored side by side, and which are gathered faster than one by one, whether an instruction
+    `compresses` lanes, with which all are stored side by side faster than one by one, how many there are, how many
     bytes `ahead` memory is asked for, 0 where it is not, and whether there are `dots`, which add up products of pairs
     of bf16. Where elements cannot be masked, code for that is a branch per
     lane. Lanes that gather do not wait for each other's sums: with AVX-512 folds of numbers that are looked up take
@@ -42,6 +43,7 @@ class Registers:
     masked: tuple[int, ...]
     packed: tuple[int, ...] = ()
     gathered: tuple[int, ...] = ()
+    compresses: bool = False
     count: int = 16
     ahead: int = _AHEAD
     dots: bool = False
@@ -57,7 +59,7 @@ class Registers:
         return min(self.least(widest) * (4 if ops <= _LIGHT else 2), max(self.least(widest), _MASK))
 
 
-_AVX512 = Registers(64, (1, 2, 4, 8), packed=(4, 8), gathered=(4, 8), count=32)
+_AVX512 = Registers(64, (1, 2, 4, 8), packed=(4, 8), compresses=True, gathered=(4, 8), count=32)
 REGISTERS = {
     "none": None,
     "sse": Registers(16, ()),

@@ -92,7 +92,7 @@ class RowFold:
             body = body_of(inner[0])
         except Unfit:
             return None
-        if body.run is not None or body.accumulators or body.walks or body.gathered or body.falling:
+        if body.packed is not None or body.accumulators or body.walks or body.gathered or body.falling:
             return None
         stores = [op for op in body.ops if op.name == "memref.store"]
         read = [op.operands[0] for op in beside if op.name == "memref.load"]

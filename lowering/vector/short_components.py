@@ -55,7 +55,7 @@ class ShortComponents:
         own = tuple(ops[ops.index(made) + 1 :])
         allocs = [op for op in own if op.name == "memref.alloc"]
         late = any(defining_op(x) in own for op in allocs for x in op.operands)
-        if late or any(body.run is not None or body.walks for body in bodies.values()):
+        if late or any(body.packed is not None or body.walks for body in bodies.values()):
             return None
         return ShortComponents(loop, length, own, bodies, frozenset(op for op in inner if along[op] != op))
 

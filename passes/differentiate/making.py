@@ -19,7 +19,7 @@ from ragged_dialect.ops.access import (
 )  # fmt: skip
 from ragged_dialect.ops.checks import AssertConformOp, AssertValidOp
 from ragged_dialect.ops.exchange import AllToAllStartOp
-from ragged_dialect.ops.grouping import GroupByOp, ScatterAddOp, SortOp
+from ragged_dialect.ops.grouping import CompressOp, GroupByOp, ScatterAddOp, SortOp
 from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, computed, mapped, spread
@@ -101,6 +101,19 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     maxima = [build.value(shapes.dim(like, dim)) for dim, letter in enumerate(letters) if letter in RAGGED]
     made = builders.to_padded(cotangent, build.constant(like.type.element_type, 0), maxima)
     ctx.add(dense, shapes.cast(made, like.type))
+
+
+@linearizes(CompressOp)
+def _(ctx: Tangents, op: View) -> ir.Value | None:
+    return None if op.x is None else builders.compress(op.mask, ctx.given(op.x))
+
+
+@transposes(CompressOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """Rows that are kept have the cotangents of the result's, the others 0."""
+    like = ctx.like(op.x)
+    made = builders.scatter_add(cotangent, builders.compress(op.mask), build.value(shapes.dim(like, 0)))
+    ctx.add(op.x, shapes.cast(made, like.type))
 
 
 @linearizes(ScatterAddOp)

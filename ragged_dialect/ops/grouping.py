@@ -127,6 +127,52 @@ class SortOp(_Keyed, name="sort", traits=[Pure]):
         ask.equal(0, size, tensor_shape(self.res).shape[0])
 
 
+class CompressOp(MixedOp, name="compress", traits=[Pure]):
+    """The rows of a dense tensor at which a mask is true, in order (`np.compress`), or of a mask alone the numbers of
+    those rows (`np.flatnonzero`).
+
+    ```mlir
+    %1 = ragged.compress %mask, %x : (tensor<?xi1>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    %2 = ragged.compress %mask : (tensor<?xi1>) -> tensor<?xi64>
+    ```
+    """
+
+    is_mapped = False
+    res: Result[Tensor]
+    reduces = True
+
+    @property
+    def mask(self) -> ir.Value:
+        """Which rows are kept."""
+        return self.operation.operands[0]
+
+    @property
+    def x(self) -> ir.Value | None:
+        """What has the rows, None where their numbers are asked for."""
+        return next(iter(list(self.operation.operands)[1:]), None)
+
+    def verify_invariants(self) -> None:
+        given = len(self.operation.operands)
+        if given not in (1, 2):
+            raise LayoutError(f"expected a mask and perhaps rows, got {given} operands")
+        mask, boolean, i64 = tensor_shape(self.mask), ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+        if not mask.layout.is_dense or mask.rank != 1 or self.mask.type.element_type != boolean:
+            raise LayoutError(f"expected a mask tensor<?xi1>, got {self.mask.type}")
+        if self.x is None:
+            check_result(self, RaggedShape(Layout.dense(1), (None,)), i64)
+            return
+        rows = tensor_shape(self.x)
+        if not rows.layout.is_dense or not rows.rank:
+            raise LayoutError(f"expected dense rows, got {self.x.type}")
+        check_elements(self.x, "rows")
+        check_size(rows, mask.shape[0], "rows")
+        check_result(self, RaggedShape(rows.layout, (None, *rows.shape[1:])), self.x.type.element_type)
+
+    def checks(self, ask: Checker[Q]) -> None:
+        if self.x is not None:
+            ask.equal(0, ask.extent(self.x, 0), ask.extent(self.mask, 0))
+
+
 class ScatterAddOp(UnmappedOp, name="scatter_add", traits=[Pure]):
     """Adds rows of a dense tensor at positions of a new one of `count` rows: row p of the result is the sum of the
     terms whose position is p, and 0 where there are none. Positions are in [0, count). Of ragged terms and positions,

@@ -201,6 +201,12 @@ def scatter_add(terms: Value, positions: Value, count: SupportsInt, unique: bool
     return sums.astype(terms.dtype)
 
 
+def compress(mask: Array, *rows: Array) -> Array:
+    """`ragged.compress`: the rows where a mask is true, or their numbers."""
+    kept = [number for number, keeps in enumerate(mask.tolist()) if keeps]
+    return rows[0][kept] if rows else np.array(kept, np.int64)
+
+
 def sort(keys: Array, offsets: Array, *numbers: Array) -> Array:
     """`ragged.sort`: the keys of every segment in order, or numbers in that of their keys."""
     done = (numbers[0] if numbers else keys).copy()
@@ -289,6 +295,7 @@ def nested_text(value: Value) -> str:
 
 
 MEANINGS: dict[str, Callable[..., Value]] = {
+    "compress": compress,
     "group_by": group_by,
     "recurrence": recurrence,
     "reduce_across": reduce_across,

@@ -9,13 +9,13 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import restored
 from ragged_dialect.arrays.index.levels import structured
-from ragged_dialect.arrays.index.rows import as_index, kept_rows, static_extent, take_rows
+from ragged_dialect.arrays.index.rows import as_index, kept, static_extent
 from ragged_dialect.arrays.ops.reduce import reduce
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, convert, select
-from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.errors import ArgumentError
@@ -96,10 +96,7 @@ def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
     for dim in range(2):
         equal_extents((dense, dim), (mask, dim), dim)
     flat = restored(mask, [[0, 1]], [PlainAxis(None)], expand=False)
-    before, at = kept_rows(flat)
-    extent = build.value(dense.extent(1))
-    size = build.add(build.value(dense.extent(0)), 1)
-    offsets = vectors.generate(size, lambda b: shapes.load(before, build.mul(b, extent)))
+    offsets = vectors.scan(OPERATIONS["sum"](mask, axis=1).storage)
     rest = [[k] for k in range(2, dense.ndim)]
     rows = restored(dense, [[0, 1], *rest], [PlainAxis(None), *dense.axes[2:]], expand=False)
-    return take_rows(rows, 0, at, NestedAxis("dr", [offsets], [None, None]))
+    return kept(rows, 0, flat.storage, NestedAxis("dr", [offsets], [None, None]))

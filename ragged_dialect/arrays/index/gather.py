@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.index.reorder import pick_each, positions_of, rearranged, relaid, rows_by_component
 from ragged_dialect.arrays.index.rows import (
@@ -9,7 +10,8 @@ from ragged_dialect.arrays.index.rows import (
     component_lengths,
     component_starts,
     explicit_extents,
-    kept_rows,
+    kept,
+    kept_offsets,
     ragged_level,
     row_ids,
     slice_bounds,
@@ -73,7 +75,11 @@ def boolean_mask(x: Tensor, mask: Tensor) -> Tensor:
     """The elements, or inner lists, of every component where a ragged mask of the same structure is true;
     components stay, also when nothing is left of them."""
     x, mask, dim = _masked(x, mask)
-    return chosen(x, dim, *kept_rows(mask))
+    number, level, axis = ragged_level(x, dim)
+    head = relaid(x, dim, kept_offsets(mask))
+    if level == len(axis.letters) - 1:
+        return kept(x, number, mask.storage, head)
+    return rearranged(x, dim, builders.compress(mask.storage), head)
 
 
 @operation("split_before")
@@ -89,7 +95,8 @@ def split_before(x: Tensor, begins: Tensor) -> Tensor:
     x, begins, dim = _masked(x, begins)
     axis = x.nested_axis()
     first = OPERATIONS["equal"](OPERATIONS["local_index"](begins, axis=dim), 0)
-    before, at = kept_rows(OPERATIONS["logical_or"](begins, first))
+    begins = OPERATIONS["logical_or"](begins, first)
+    at = builders.compress(begins.storage)
     count, place = shapes.dim(at, 0), axis.letters[:dim].count("r")
     into = vectors.empty(build.add(count, 1))
     parts = tensor.insert(build.to_i64(shapes.dim(begins.storage, 0)), into, [count])
@@ -97,7 +104,7 @@ def split_before(x: Tensor, begins: Tensor) -> Tensor:
     extents = explicit_extents(x, 0)
     made = NestedAxis(
         f"{axis.letters[: dim + 1]}r{axis.letters[dim + 1 :]}",
-        [*axis.vectors[:place], vectors.gather(before, axis.vectors[place]), parts, *axis.vectors[place + 1 :]],
+        [*axis.vectors[:place], kept_offsets(begins), parts, *axis.vectors[place + 1 :]],
         [*extents[: dim + 1], None, *extents[dim + 1 :]],
     )
     return x.trace.assembled(x.storage, [made, *x.axes[1:]], x.dtype)

@@ -22,7 +22,7 @@ from ragged_dialect.arrays.index.rows import (
     check_lists,
     clamped,
     from_ends,
-    kept_rows,
+    kept,
     looked_up,
     narrowed,
     slice_bounds,
@@ -225,9 +225,9 @@ def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
     if mask.is_dense and mask.ndim == 1 and x.layout.letter(dim) not in RAGGED:
         if x.layout.is_plain(dim):
             equal_extents((x, dim), (mask, 0), dim)
-        else:
-            batch_extent((mask, 0), (x, dim), dim)
-        return take_at(x, dim, kept_rows(mask)[1]), 1
+            return kept(x, x.place(dim)[0], mask.storage, PlainAxis(None)), 1
+        batch_extent((mask, 0), (x, dim), dim)
+        return take_at(x, dim, builders.compress(mask.storage)), 1
     raise LayoutError(
         f"{x.trace.op}: expected a vector on a dense dim, or a ragged mask on dim 0, "
         f'got dim {dim} of layout "{x.layout}"'

@@ -13,6 +13,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, compare, convert, select
 from ragged_dialect.arrays.tracing.loops import compute, empty
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -20,7 +21,7 @@ from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.types import dense_type
+from ragged_dialect.types import dense_type, storage_type
 
 
 def with_axis(x: Tensor, number: int, axis: Axis) -> Tensor:
@@ -274,11 +275,20 @@ def slice_bounds(extent: Mixed, start: Mixed | None, stop: Mixed | None, step: i
     return low, build.ceildiv(span, -step)
 
 
-def kept_rows(mask: Tensor) -> tuple[ir.Value, ir.Value]:
-    """Of a vector of booleans: how many are true before each position (one entry more), and the
-    positions of those that are."""
-    storage = mask.storage
-    return repeated_rows(mask, shapes.dim(storage, 0), lambda i: arith.extui(build.i64(), tensor.extract(storage, [i])))
+def kept(x: Tensor, number: int, mask: ir.Value, axis: Axis) -> Tensor:
+    """Storage rows along an axis where a vector of booleans is true, under an axis of their own: a copy."""
+    if number:
+        return take_rows(x, number, builders.compress(mask), axis)
+    axes = [axis, *x.axes[1:]]
+    storage = builders.compress(mask, x.storage)
+    return x.trace.assembled(shapes.cast(storage, storage_type(shape_of(axes), element_type(x.dtype))), axes, x.dtype)
+
+
+def kept_offsets(mask: Tensor) -> ir.Value:
+    """Offsets of what a ragged mask without windows keeps of its innermost lists."""
+    axis = mask.nested_axis()
+    lists = mask.trace.assembled(mask.storage, [NestedAxis("dr", axis.vectors[-1:], [None, None])], mask.dtype)
+    return vectors.scan(OPERATIONS["sum"](lists, axis=1).storage)
 
 
 def repeated_rows(x: Tensor, size: Mixed, count: Callable[[ir.Value], ir.Value]) -> tuple[ir.Value, ir.Value]:
