@@ -17,7 +17,7 @@ from ragged_dialect.arrays.index.rows import (
     slice_bounds,
     wrapped,
 )
-from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_levels
+from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
 from ragged_dialect.arrays.tracing.loops import compute, empty
@@ -139,11 +139,14 @@ def levels_of(x: Tensor, dim: int, before: ir.Value) -> NestedAxis:
 @operation("gather")
 def gather(x: Tensor, index: Tensor) -> Tensor:
     """Element, or inner list, `index[b, i]` of component b, for a ragged array of integers with as many
-    components, or `index[a, b, i]` of inner list b; a dense [B, K] picks K of every component. Counted from the
-    end where negative. IndexError where one is out of range."""
+    components, or `index[a, b, i]` of inner list b; a dense [B, K] picks K of every component. Of an index with the
+    features of `x` each picks for itself, as `np.take_along_axis` does: `index[b, i, f]` is for `x[b, :, f]`. Counted
+    from the end where negative. IndexError where one is out of range."""
     if index.dtype.kind != "i":
         raise ArgumentError(f"{x.trace.op}: expected indices of integers, got {index.described}")
     x, index = contiguous(x), contiguous(index)
+    if x.layout.axes[0] == "dr" and 2 < x.ndim == index.ndim and (index.is_dense or index.layout == x.layout):
+        return _gathered_features(x, index)
     if index.is_dense:
         return _gather_matrix(x, index)
     own, theirs = _leading(x, index)
@@ -155,9 +158,20 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     return rearranged(x, level, positions, relaid(x, level, theirs.vectors[-1]))
 
 
+def _gathered_features(x: Tensor, index: Tensor) -> Tensor:
+    """Elements of each component by indices for each of its features."""
+    if index.is_dense:
+        batch_extent((index, 0), (x, 0), 0)
+    else:
+        equal_levels(x, index, 0, 1)
+    for dim in range(2, x.ndim):
+        equal_extents((x, dim), (index, dim), dim)
+    return _gathered_rows(x, index)
+
+
 def _gathered_rows(x: Tensor, index: Tensor) -> Tensor:
-    """Rows of each component by its indices, as a loop over components, which may be fused with others. Of the indices
-    of a component the largest one is checked, as a number without a sign."""
+    """Rows of each component by its indices, or elements by those of their own, as a loop over components, which may be
+    fused with others. Of the indices of a component the largest one is checked, as a number without a sign."""
     lengths, starts = (
         Tensor(x.trace, vector, INT64, (PlainAxis(None),))
         for vector in (component_lengths(x, 1), component_starts(x, 1))
@@ -168,14 +182,15 @@ def _gathered_rows(x: Tensor, index: Tensor) -> Tensor:
 
     beside = [(lengths, (0,)), (starts, (0,))]
     check_lists(index, beside[:1], place, lambda b: shapes.load(lengths.storage, b))
-    axes, levels = [index.axes[0], *x.axes[1:]], [(index, 0), (index, 1), *((x, dim) for dim in range(2, x.ndim))]
+    own = 2 if index.is_dense else 1
+    axes, levels = [*index.axes[:own], *x.axes[1:]], [(index, 0), (index, 1), *((x, dim) for dim in range(2, x.ndim))]
 
     def row(given: list[ir.Value]) -> list[ir.Value]:
         at = build.to_index(arith.addi(place(given), given[2]))
         return [tensor.extract(x.storage, [at, *(loop_index(dim) for dim in range(2, x.ndim))])]
 
     out = (empty(x.trace, axes, levels, x.dtype), x.dtype, axes, range(x.ndim))
-    return compute(x.trace, [(index, (0, 1)), *beside], [out], x.ndim, frozenset(), row)[0]
+    return compute(x.trace, [(index, range(index.ndim)), *beside], [out], x.ndim, frozenset(), row)[0]
 
 
 def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:

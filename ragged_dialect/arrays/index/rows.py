@@ -144,17 +144,23 @@ def check_lists(
     extent: Callable[[ir.Value], Mixed],
     kind: str = "position",
 ) -> None:
-    """`check_largest` of lists of indices, each of which is a `place` by what it is and what is beside it."""
+    """`check_largest` of lists of indices, or of as many for each component, each of which is a `place` by what it is
+    and what is beside it."""
     if not beside and index.trace.device == "cpu":
         index = _suspected(index, place, extent(build.value(0)))
     parents = [PlainAxis(None)]
     zeros = shapes.fill(build.constant(build.i64(), 0), empty(index.trace, parents, [(index, 0)], INT64))
+    loops = range(index.ndim)
     (largest,) = compute(
-        index.trace, [(index, (0, 1)), *beside], [(zeros, INT64, parents, (0,))], 2, frozenset({1}),
+        index.trace, [(index, loops), *beside], [(zeros, INT64, parents, (0,))], len(loops), frozenset(loops[1:]),
         lambda given: [arith.maxui(given[-1], place(given))],
     )  # fmt: skip
-    lengths = builders.lengths(index.value, 1)
-    check_largest(index, 1, largest.storage, extent, lambda p: shapes.load(lengths, p), kind)
+    lengths = None if index.is_dense else builders.lengths(index.value, 1)
+
+    def count(p: ir.Value) -> Mixed:
+        return index.extent(1) if lengths is None else shapes.load(lengths, p)
+
+    check_largest(index, 1, largest.storage, extent, count, kind)
 
 
 def _suspected(index: Tensor, place: Callable[[list[ir.Value]], ir.Value], extent: Mixed) -> Tensor:

@@ -24,8 +24,9 @@ from ragged_dialect.layout import RAGGED
 @operation("take_along_axis")
 def take_along_axis(x: Tensor, indices: Tensor, *, axis: int = -1) -> Tensor:
     """`np.take_along_axis`: along a dense dim the elements at indices of the same layout, whose other dims are those of
-    `x`; along a ragged dim `rg.gather`. Negative ones count from the end. The values have a gradient. LayoutError for
-    indices of another layout; IndexError where one is out of range.
+    `x`; along a ragged dim `rg.gather`, which takes indices with the features of `x` (`np.argsort(x, axis=1)`), also
+    dense ones, as many for each component (`x.argmax(axis=1, keepdims=True)`). Negative ones count from the end. The
+    values have a gradient. LayoutError for indices of another layout; IndexError where one is out of range.
 
     >>> scores = rg.from_lengths(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), [2, 1])
     >>> wanted = rg.ragged([[1, 0], [1]])

@@ -39,6 +39,24 @@ def test_along_a_ragged_dim_and_of_views() -> None:
     assert_components(rg.take_along_axis(y, i), expected)
 
 
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+@pytest.mark.parametrize("features", [(4,), (1,), (2, 3)])
+def test_along_a_ragged_dim_with_features(features: tuple[int, ...], target: str) -> None:
+    """Each feature picks for itself: of lists of places, and of as many places for each component."""
+    x, full = array(LENGTHS, features), array((3, 5, 1), features)
+    program = rg.jit(lambda x: np.take_along_axis(x, np.argsort(x, axis=1), axis=1), target=target)
+    assert_components(program(x), [np.sort(c, axis=0) for c in components(x)])
+    largest = rg.jit(lambda x: np.take_along_axis(x, x.argmax(axis=1, keepdims=True), axis=1), target=target)
+    np.testing.assert_array_equal(largest(full)[:, 0], full.max(axis=1))
+    at = rg.from_lengths(np.full((4, *features), -1), (2, 0, 1, 1))
+    assert_components(
+        rg.take_along_axis(x, at, axis=1), [c[[-1] * k] for c, k in zip(components(x), (2, 0, 1, 1), strict=True)]
+    )
+    gradient = rg.grad(lambda x: (program(x) ** 3).sum()) if target == "cpu" else None
+    if gradient is not None:
+        np.testing.assert_allclose(gradient(x).values, 3 * x.values**2, rtol=1e-5)
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_in_programs(target: str) -> None:
@@ -134,6 +152,12 @@ REFUSED: list[Refusal] = [
      'take_along_axis: expected indices of layout "dr|d" along a plain dim, got "dr" along dim 2'),
     (lambda x: rg.take_along_axis(x, (x * 0 + 9).astype(int)), IndexError,
      "take_along_axis: level 2, component 0: expected index in [-4, 4), got 9"),
+    (lambda x: rg.take_along_axis(x, rg.argsort(x, axis=1) + 5, axis=1), IndexError,
+     "take_along_axis: level 1, component 0: expected index in [-3, 3), got 7"),
+    (lambda x: rg.take_along_axis(x, np.zeros((3, 1, 4), int), axis=1), rg.RuntimeCheckError,
+     "take_along_axis: dim 0: expected extent 4, got 3"),
+    (lambda x: rg.take_along_axis(x, np.zeros((4, 1, 3), int), axis=1), rg.RuntimeCheckError,
+     "take_along_axis: dim 2: expected extent 4, got 3"),
     (lambda x: rg.take_along_axis(x, places((3, 0, 4, 1), 1, 4)), rg.RuntimeCheckError, "take_along_axis: level 1"),
     (lambda x: rg.local_index(x, axis=3), IndexError,
      "local_index: expected axis"),
