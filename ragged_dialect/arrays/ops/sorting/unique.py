@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.index.dims import dim_of
-from ragged_dialect.arrays.index.gather import boolean_mask, chosen
-from ragged_dialect.arrays.index.rows import component_starts, ragged_level, repeated_rows, row_ids
+from ragged_dialect.arrays.index.gather import boolean_mask
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.ops.join import concat
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.sorting.search import isin, searchsorted
 from ragged_dialect.arrays.ops.sorting.sort import ordered, sorting, taken
-from ragged_dialect.arrays.tracing.elements import INT64, compare, kind
-from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.axes import PlainAxis
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, kind
+from ragged_dialect.arrays.tracing.loops import mapped
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
@@ -46,15 +49,15 @@ def unique(
     given, dim = lists(x, axis)
     order = sorting(given, dim, descending=False) if return_index else None
     x = ordered(given, dim, descending=False) if order is None else taken(given, dim, order)
-    before, at = _firsts(x, dim)
-    found = chosen(x, dim, before, at)
+    first = _firsts(x, dim)
+    found = boolean_mask(x, first)
     made = [found]
     if order is not None:
-        made.append(chosen(order, dim, before, at))
+        made.append(boolean_mask(order, first))
     if return_inverse:
         made.append(searchsorted(found, given))
     if return_counts:
-        made.append(_counts(found, at, shapes.dim(x.storage, 0)))
+        made.append(_counts(found, builders.compress(first.storage), shapes.dim(x.storage, 0)))
     return tuple(made) if len(made) > 1 else found
 
 
@@ -115,21 +118,21 @@ def lists(x: Tensor, axis: int) -> tuple[Tensor, int]:
     return x, dim
 
 
-def _firsts(x: Tensor, dim: int) -> tuple[ir.Value, ir.Value]:
-    """Of elements in order, how many distinct ones there are before each row, and where each of these begins."""
-    rows, starts, storage = row_ids(x, ragged_level(x, dim)[2]), component_starts(x, dim), x.storage
-    size = shapes.dim(storage, 0)
+def _firsts(x: Tensor, dim: int) -> Tensor:
+    """Of elements in order, which are not what is before them in their component."""
+    flat, storage = Tensor(x.trace, x.storage, x.dtype, (PlainAxis(None),)), x.storage
 
-    def is_first(i: ir.Value) -> ir.Value:
-        begins = build.equal(i, shapes.load(starts, shapes.load(rows, i)))
-        here = tensor.extract(storage, [i])
-        before = tensor.extract(storage, [build.value(build.maximum(build.sub(i, 1), 0))])
-        differs = compare("ne", here, before)
+    def differs(given: list[ir.Value]) -> ir.Value:
+        here = given[0]
+        before = tensor.extract(storage, [build.value(build.maximum(build.sub(loop_index(0), 1), 0))])
+        found = compare("ne", here, before)
         if kind(x.dtype) == "f":
-            differs = arith.andi(differs, arith.ori(compare("eq", here, here), compare("eq", before, before)))
-        return arith.extui(build.i64(), arith.ori(begins, differs))
+            found = arith.andi(found, arith.ori(compare("eq", here, here), compare("eq", before, before)))
+        return found
 
-    return repeated_rows(x, size, is_first)
+    other = x.trace.assembled(mapped(flat, [], BOOL, differs).storage, x.axes, BOOL)
+    begins = UFUNCS["equal"](OPERATIONS["local_index"](x, axis=dim), 0)
+    return UFUNCS["logical_or"](begins, other)
 
 
 def _counts(found: Tensor, at: ir.Value, size: Mixed) -> Tensor:
