@@ -1,7 +1,4 @@
 // RUN: ragged-opt %s --ragged-drop-unit-dims --canonicalize --cse --split-input-file | FileCheck %s
-// RUN: not ragged-opt %s --ragged-drop-unit-dims=dims=1 --split-input-file 2>&1 | FileCheck %s --check-prefix=OPTIONS
-
-// OPTIONS: error: expected an option of 'ragged-drop-unit-dims' (none), got 'dims'
 
 // What is computed of one feature and summed up: one loop less, and no view is between the ops.
 // CHECK-LABEL: func.func @chain
