@@ -126,6 +126,10 @@ def test_ragged_values_that_are_written_before_their_gradient() -> None:
     memory[:] = 1.0
     with pytest.raises(RuntimeCheckError, match="vjp: dim 0: expected extent 10, got 0"):
         pull(result)
+    result, pull = rg.vjp(lambda x: (x[held > 0] ** 2).sum(), abs(X))
+    memory[:] = -1.0
+    with pytest.raises(RuntimeCheckError, match="vjp: dim 0: expected extent 0, got 10"):
+        pull(result)
 
 
 def test_extents_are_no_part_of_the_program() -> None:
