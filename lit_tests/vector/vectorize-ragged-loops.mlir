@@ -1171,3 +1171,40 @@ func.func @all(%x: memref<?xf32> {llvm.noalias}, %all: memref<i1> {llvm.noalias}
   }
   return
 }
+
+// -----
+
+// A copy of every second element, or of places in a component, is one of scalars: what is near is read faster one by
+// one. What is computed of them is one of vectors.
+// CHECK-LABEL: func.func @steps
+// CHECK-NOT: vector.gather
+// CHECK: ragged.scalar = "a copy in another order"
+// CHECK: ragged.scalar = "a copy in another order"
+// CHECK: vector.gather
+// CHECK: return
+func.func @steps(%x: memref<?xf32> {llvm.noalias}, %at: memref<?xindex> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %z: memref<?xf32> {llvm.noalias},
+                 %start: index, %n: index) attributes {ragged.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %k = arith.muli %i, %c2 : index
+    %p = arith.addi %start, %k : index
+    %a = memref.load %x[%p] : memref<?xf32>
+    memref.store %a, %y[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %k = memref.load %at[%i] : memref<?xindex>
+    %p = arith.addi %start, %k : index
+    %a = memref.load %x[%p] : memref<?xf32>
+    memref.store %a, %y[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %k = memref.load %at[%i] : memref<?xindex>
+    %p = arith.addi %start, %k : index
+    %a = memref.load %x[%p] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    memref.store %b, %z[%i] : memref<?xf32>
+  }
+  return
+}
