@@ -99,12 +99,21 @@ def lowered(text: str, isa: str = "auto", expand: bool = True, fused: bool = Tru
 
 
 class Kernels:
-    """Compiled functions on 1-D memrefs, called with NumPy arrays; the last argument is the result."""
+    """Functions on 1-D memrefs, given one by one, called with NumPy arrays; the last argument is the result. Each is
+    compiled when it is called, as samples call few of them."""
 
-    def __init__(self, text: str, isa: str = "auto", fused: bool = True) -> None:
-        module = lowered(text, isa, fused=fused)
-        with module.context:
-            self.engine = execution_engine.ExecutionEngine(module, opt_level=3, shared_libs=required_libraries())
+    def __init__(self, *texts: str, isa: str = "auto", fused: bool = True) -> None:
+        self.texts = {text.split("@", 1)[1].split("(")[0]: text for text in texts}
+        self.isa, self.fused = isa, fused
+        self.engines: dict[str, Any] = {}
+
+    def _engine(self, symbol: str) -> Any:
+        if symbol not in self.engines:
+            module = lowered(self.texts[symbol], self.isa, fused=self.fused)
+            with module.context:
+                made = execution_engine.ExecutionEngine(module, opt_level=3, shared_libs=required_libraries())
+            self.engines[symbol] = made
+        return self.engines[symbol]
 
     def __call__(self, symbol: str, *arguments: Array) -> Array:
         """Call with C-contiguous 1-D arrays; the result is a new array like the first."""
@@ -112,17 +121,16 @@ class Kernels:
         fields = [(ctypes.c_int64 * 5)(a.ctypes.data, a.ctypes.data, 0, a.size, 1) for a in (*arguments, out)]
         pointers = [ctypes.c_void_p(ctypes.addressof(f)) for f in fields]
         packed = (ctypes.c_void_p * len(pointers))(*(ctypes.addressof(p) for p in pointers))
-        self.engine.lookup(symbol)(packed)
+        self._engine(symbol).lookup(symbol)(packed)
         return out
 
 
 @pytest.fixture(scope="module")
 def kernels() -> Kernels:
     """Every function and element type, compiled once."""
-    texts = [function(name, kind) for name in (*POLYNOMIALS, *LIBRARY, *NATIVE) for kind in DTYPES]
-    texts += [function(name, kind, 2) for name in ("powf", "atan2", "copysign") for kind in DTYPES]
-    texts += [function("fma", kind, 3) for kind in DTYPES]
-    return Kernels("".join(texts))
+    arities = dict.fromkeys((*POLYNOMIALS, *LIBRARY, *NATIVE), 1)
+    arities |= {"powf": 2, "atan2": 2, "copysign": 2, "fma": 3}
+    return Kernels(*(function(name, kind, arity) for name, arity in arities.items() for kind in DTYPES))
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +174,7 @@ def test_f32_polynomials(kernels: Kernels, singles: Array, name: str) -> None:
 @pytest.fixture(scope="module")
 def unfused() -> Kernels:
     """The polynomials without multiply-adds, as on machines that have none."""
-    return Kernels("".join(function(name, "f32") for name in POLYNOMIALS), isa="sse", fused=False)
+    return Kernels(*(function(name, "f32") for name in POLYNOMIALS), isa="sse", fused=False)
 
 
 @pytest.mark.sampled(12)
@@ -278,13 +286,13 @@ def test_loops_are_vectorised(name: str, kind: str) -> None:
 
 def test_other_ops_lower_and_link() -> None:
     powers = Kernels(
-        loop("power", "%e = arith.constant -3 : i32\n%v = math.fpowi %x0, %e : f32, i32", "f32")
-        + loop("wide_power", "%e = arith.constant 3 : i64\n%v = math.fpowi %x0, %e : f64, i64", "f64")
-        + loop("clamp", "%v = math.clampf %x0 to [%x1, %x2] : f32", "f32", 3)
-        + loop("sum", "%s, %c = math.sincos %x0 : f32\n%v = arith.addf %s, %c : f32", "f32")
-        + loop("test", "%t = math.isnan %x0 : f32\n%v = arith.select %t, %x1, %x0 : f32", "f32", 2)
-        + loop("ipower", "%v = math.ipowi %x0, %x1 : i32", "i32", 2)
-        + "".join(loop(name, f"%v = math.{name} %x0 : i32", "i32") for name in ("absi", "ctlz", "cttz", "ctpop"))
+        loop("power", "%e = arith.constant -3 : i32\n%v = math.fpowi %x0, %e : f32, i32", "f32"),
+        loop("wide_power", "%e = arith.constant 3 : i64\n%v = math.fpowi %x0, %e : f64, i64", "f64"),
+        loop("clamp", "%v = math.clampf %x0 to [%x1, %x2] : f32", "f32", 3),
+        loop("sum", "%s, %c = math.sincos %x0 : f32\n%v = arith.addf %s, %c : f32", "f32"),
+        loop("test", "%t = math.isnan %x0 : f32\n%v = arith.select %t, %x1, %x0 : f32", "f32", 2),
+        loop("ipower", "%v = math.ipowi %x0, %x1 : i32", "i32", 2),
+        *(loop(name, f"%v = math.{name} %x0 : i32", "i32") for name in ("absi", "ctlz", "cttz", "ctpop")),
     )
     x = np.array([0.5, -2.0, 3.0], np.float32)
     assert powers("power", x).tolist() == [8.0, -0.125, float(np.float32(1 / 27))]
@@ -299,7 +307,7 @@ def test_other_ops_lower_and_link() -> None:
 
 
 def test_without_vector_library() -> None:
-    scalar = Kernels(function("exp", "f64") + function("acos", "f32") + function("powf", "f16", 2), isa="none")
+    scalar = Kernels(function("exp", "f64"), function("acos", "f32"), function("powf", "f16", 2), isa="none")
     x = np.linspace(-1, 1, 101)
     for name, kind, arguments in (("exp", "f64", 1), ("acos", "f32", 1), ("powf", "f16", 2)):
         values = [x.astype(DTYPES[kind])] * arguments

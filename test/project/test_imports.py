@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -40,23 +41,54 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in SOURCES}
 
 
+class Facts(NamedTuple):
+    """What a module says: `imports` are modules of the project, TYPE_CHECKING blocks left out, `packages` what all its
+    imports are from, and `defines` whether it has functions or classes."""
+
+    imports: frozenset[str]
+    packages: frozenset[str]
+    defines: bool
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements inside of one. There are ten times as many expressions, which import nothing."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from statements(child)
+
+
+def imported(node: ast.AST) -> set[str]:
+    """Modules that a statement imports."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module:
+        submodules = {f"{node.module}.{alias.name}" for alias in node.names}
+        return submodules & MODULES.keys() or {node.module}
+    return set()
+
+
 @cache
+def facts(module: str) -> Facts:
+    """Of each module once: to parse all of them takes a second."""
+    tree = ast.parse(MODULES[module].read_text())
+    found: set[str] = set()
+    checked: set[ast.AST] = set()
+    packages: set[str] = set()
+    for node in statements(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            checked.update(inner for one in node.body for inner in ast.walk(one))
+        names = imported(node)
+        packages.update(name.split(".")[0] for name in names)
+        if node not in checked:
+            found |= names
+    defines = any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body)
+    return Facts(frozenset(found & MODULES.keys()), frozenset(packages), defines)
+
+
 def imports(module: str) -> frozenset[str]:
     """Modules of the project that a module imports anywhere in its text, TYPE_CHECKING blocks left out."""
-    found: set[str] = set()
-    pending: list[ast.AST] = [ast.parse(MODULES[module].read_text())]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            pending.extend(node.orelse)
-            continue
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            submodules = {f"{node.module}.{alias.name}" for alias in node.names}
-            found.update(submodules & MODULES.keys() or {node.module})
-        pending.extend(ast.iter_child_nodes(node))
-    return frozenset(found & MODULES.keys())
+    return facts(module).imports
 
 
 def level(module: str) -> int:
@@ -121,13 +153,8 @@ def test_no_lock_that_a_fork_leaves_taken() -> None:
 
 
 def test_no_module_names_the_bindings_but_mlir_py() -> None:
-    for module, path in MODULES.items():
-        if module == "ragged_dialect._mlir":
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not [n for n in names if n.split(".")[0] in ("mlir", "torch_mlir")], module
+    found = {module for module in MODULES if facts(module).packages & {"mlir", "torch_mlir"}}
+    assert found == {"ragged_dialect._mlir"}
 
 
 RAW = ("ragged_dialect._mlir", "ragged_dialect.dialect", "ragged_dialect.transform.dialect")
@@ -138,7 +165,7 @@ def test_future_annotations_where_the_op_builder_allows_them() -> None:
     for module, path in MODULES.items():
         text = path.read_text()
         raw = module in RAW or module.startswith("ragged_dialect.ops")
-        if not raw and any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in ast.parse(text).body):
+        if not raw and facts(module).defines:
             assert "from __future__ import annotations\n" in text, module
         assert not (raw and "from __future__" in text), module
 

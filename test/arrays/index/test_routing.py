@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 from support.refusals import Refusal, refused
@@ -32,13 +35,19 @@ def test_there_and_back(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(gradient, 2 * values * values)
 
 
+@cache
+def ungroup_for(target: str) -> Any:
+    """One for all sizes."""
+    return rg.jit(rg.ungroup, target=target)
+
+
 @pytest.mark.parametrize("shape", [(), (4,)])
 @pytest.mark.parametrize("size", [5, 49, 4402])
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_places_twice_are_refused(target: str, size: int, shape: tuple[int, ...]) -> None:
     """Before a row is read at a sum of places, and whatever was in memory."""
     x, order = rg.from_lengths(RNG.standard_normal((size, *shape)), [size]), RNG.permutation(size)
-    ungroup = rg.jit(rg.ungroup, target=target)
+    ungroup = ungroup_for(target)
     for last in (order[0], order[size // 2]):
         assert (rg.from_lengths(np.ones(8 * size, np.int8), [8 * size]) * 3).values[0] == 3  # memory without zeros
         twice = np.append(order[:-1], last)

@@ -37,8 +37,11 @@ def test_gradient() -> None:
     assert made.tolist() == [2.0, 2.0, 18.0, 18.0, 18.0, 10.0]
 
 
+from_rows = rg.jit(lambda values, ids, n: rg.from_row_ids(values, ids, n))
+
+
 def rows(ids: Any, values: Any = VALUES, n: Any = 4) -> Any:
-    return rg.jit(lambda values, ids, n: rg.from_row_ids(values, ids, n))(values, np.asarray(ids), n)
+    return from_rows(values, np.asarray(ids), n)
 
 
 test_refused_in_programs = refused(

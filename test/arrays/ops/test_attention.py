@@ -301,6 +301,7 @@ REFUSED: list[Refusal] = [
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("heads", [(), (2,)], ids=str)
 def test_dense_queries_and_keys(heads: tuple[int, ...]) -> None:
     """Those are components of one length: one query beside the keys so far, or batches without any raggedness."""

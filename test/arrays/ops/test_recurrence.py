@@ -93,13 +93,13 @@ def test_gradients(reverse: bool) -> None:
         return (rg.grad(loss, argnums=1)(x, a, start) ** 2).sum()
 
     for function in (loss, squared):
-        found = rg.grad(function, argnums=(0, 1, 2))(*arrays)
+        found, compiled = rg.grad(function, argnums=(0, 1, 2))(*arrays), rg.jit(function)
         for k, x in enumerate(arrays):
             by = rng.standard_normal(getattr(x, "values", x).shape)
             ends: list[float] = []
             for step in (1e-6, -1e-6):
                 moved = x + step * by if k == 2 else rg.from_lengths(x.values + step * by, x.lengths)
-                ends.append(float(function(*arrays[:k], moved, *arrays[k + 1 :])))
+                ends.append(float(compiled(*arrays[:k], moved, *arrays[k + 1 :])))
             slope = (np.asarray(getattr(found[k], "values", found[k])) * by).sum()
             np.testing.assert_allclose(slope, (ends[0] - ends[1]) / 2e-6, rtol=1e-5)
 
