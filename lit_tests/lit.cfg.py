@@ -2,6 +2,8 @@
 
 # ruff: noqa: F821  (lit provides `config`)
 
+import atexit
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +26,19 @@ def command(name: str, replacement: str) -> None:
     config.substitutions.append((rf"(?<![\w./-]){name}(?![\w./-])", replacement))
 
 
-for tool in ("opt", "run", "translate"):
+warm = here / "warm.py"
+tools = ["ragged-opt=ragged_dialect.tools.ragged_opt,ragged_dialect.tools.driver", "filecheck=filecheck.main"]
+server = subprocess.Popen(
+    [sys.executable, warm, "serve", *tools],
+    env=config.environment,
+    stdin=subprocess.PIPE,
+    stdout=subprocess.PIPE,
+    text=True,
+)
+atexit.register(server.communicate)
+sockets = server.stdout.readline().rstrip()
+
+for tool in ("run", "translate"):
     command(f"ragged-{tool}", f"{sys.executable} -m ragged_dialect.tools.ragged_{tool}")
-command("FileCheck", str(Path(sys.executable).parent / "filecheck"))
+command("ragged-opt", f"{sys.executable} -I -S {warm} {sockets}/ragged-opt")
+command("FileCheck", f"{sys.executable} -I -S {warm} {sockets}/filecheck")
