@@ -201,6 +201,13 @@ def test_columns_of_rows(longest: int, features: tuple[int, ...]) -> None:
             np.testing.assert_array_equal(indices, expected)
             np.testing.assert_array_equal(first, expected[:3])
             np.testing.assert_array_equal(values, np.sort(part, axis=0))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("features", [(2,), (8,), (3, 4)])
+def test_columns_of_rows_are_sorted_by_one_op(features: tuple[int, ...]) -> None:
+    """Whose results have the structure of what is sorted."""
+    x = rg.from_lengths(numbers(np.float32, (8, *features)), [3, 0, 5])
     for run in (lambda x: rg.sort(x, axis=1) - x, lambda x: rg.argsort(x, axis=1) * x):
         assert "assert_conform" not in str(rg.jit(run).lower(x).source)
     stages = rg.jit(lambda x: rg.sort(x, axis=1)).lower(x).stages["ragged"]
