@@ -110,8 +110,8 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
 
 @transposes(CompressOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
-    """Rows that are kept have the cotangents of the result's, the others 0. A mask that is computed again may be another
-    one, where its memory was written."""
+    """Rows that are kept have the cotangents of the result's, the others 0. A mask that is computed again may be
+    another one, where its memory was written."""
     like, numbers = ctx.like(op.x), builders.compress(op.mask)
     builders.assert_conform(numbers, cotangent, [(0, 0)], "vjp")
     made = builders.scatter_add(cotangent, numbers, build.value(shapes.dim(like, 0)))
