@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragged_dialect._mlir import Op, ir
 
 
-_kept: list[ir.Operation] = []  # no set: the hash of an op is that of its operands and attributes
+_kept: list[ir.Operation] = []  # no set: passes in passes run on one op
 _lost: list[Grave] = []
 """Graves of what programs still use, which would read freed memory without them."""
 

@@ -21,6 +21,7 @@ _Visit: TypeAlias = "Callable[[ir.Operation], ir.WalkResult]"
 def check(ir: ModuleType, library: ModuleType) -> None:
     """Put the checks before the methods of `ir` and of its extension module."""
     operation = ir.Operation.__mro__[1]
+    operation.__hash__ = _hash_of()
     operation.erase = _erase_of(operation.erase)
     operation.detach_from_parent = _detach_of(operation.detach_from_parent)
     operation.move_before = _move_of(operation.move_before, _beside)
@@ -46,6 +47,25 @@ def check(ir: ModuleType, library: ModuleType) -> None:
         rewriter.replace_op = _replace_of(rewriter.replace_op)
     converter = library.rewrite.TypeConverter
     converter.add_conversion = _add_conversion_of(converter.add_conversion)
+
+
+def _hash_of() -> Callable[[Op], int]:
+    """The bindings' hash of an op is that of its operands and attributes: sets do not find what has changed since. This
+    one is of the pointer, as `==` is."""
+    import ctypes
+
+    library, names = ctypes.PyDLL(None), list[bytes]()
+    pointer, name = library.PyCapsule_GetPointer, library.PyCapsule_GetName
+    pointer.restype, pointer.argtypes = ctypes.c_size_t, [ctypes.py_object, ctypes.c_char_p]
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+
+    def hashed(self: Op) -> int:
+        capsule = self._CAPIPtr  # pyright: ignore[reportPrivateUsage]
+        if not names:  # one for all, of the package that provides the bindings
+            names.append(name(capsule))
+        return pointer(capsule, names[0]) >> 4
+
+    return hashed
 
 
 def _erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:

@@ -240,3 +240,14 @@ def test_values_of_ops_in_no_block_are_refused_everywhere(module: ir.Module) -> 
     ):
         with pytest.raises(TypeError, match=refused):
             replace()
+
+
+def test_sets_find_ops_that_have_changed(module: ir.Module) -> None:
+    first, end = ops(module)[3], ops(module)[2]
+    same = first.clone(ir.InsertionPoint(first)).operation
+    assert len({first, same, *ops(module)}) == 5  # new handles, and one op that is as another
+    found = {first: "first", end: "end"}
+    assert hash(first.opview) == hash(first)
+    first.attributes["name"] = ir.StringAttr.get("x")
+    end.operands[0] = end.block.arguments[1]
+    assert [found[op] for op in (first, ops(module)[2])] == ["first", "end"]
