@@ -110,11 +110,13 @@ def _find_entry(module: ir.Module, name: str | None) -> ir.Operation:
 
 
 def _keep_only(module: ir.Module, entry: ir.Operation) -> None:
-    """Functions that the entry does not reach are removed; the others become private, which says that only
-    the entry checks its arguments. CompileError for a call of a function without a body."""
-    for function in functions_of(module.operation).values():
-        if function != entry:
-            function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    """Functions, and modules in the module, that the entry does not reach are removed; the others become private, which
+    says that only the entry checks its arguments. CompileError for a call of a function without a body."""
+    for op in [op.operation for op in module.body.operations]:
+        if op.name == "builtin.module" and "sym_name" not in op.attributes:  # nothing can name it
+            op.erase()
+        elif op.name in ("func.func", "builtin.module") and op != entry:
+            op.attributes["sym_visibility"] = ir.StringAttr.get("private")
     if "sym_visibility" in entry.attributes:
         del entry.attributes["sym_visibility"]
     Stage("entry", "symbol-dce").run(module, verify=False)

@@ -441,3 +441,9 @@ def test_an_entry_that_is_no_name() -> None:
 
 
 GOOD_NAMES = "func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> { return %x : tensor<?xf64> }"
+
+
+@pytest.mark.parametrize("inner", ["module @inner", "module", "module @outer { module"])
+def test_modules_in_the_module_are_left_out(inner: str) -> None:
+    nested = f"{inner} {{ func.func @f(%x: i64) -> i64 {{ return %x : i64 }} }}{' }' * ('{' in inner)}"
+    assert doubled(compile(f"module {{ {nested}\n{TWICE} }}")) == [2, 4, 6]
