@@ -49,6 +49,8 @@ def pipeline_error(column: int, message: str) -> PassError:
 @lru_cache  # the named pipelines are read once per program that is compiled
 def parse_text(text: str, root: str = _MODULE) -> tuple[Element, ...]:
     """The elements that run on `root`. PassError with the column when the text is malformed."""
+    if (zero := text.find("\0") + 1) > 0:  # no path has one, and text of MLIR's passes ends there
+        raise pipeline_error(zero, "expected text, got a zero byte")
     reader = _Reader(text)
     elements = reader.elements() if text.strip() else ()
     if reader.rest():

@@ -410,7 +410,14 @@ def _expanded(argv: Iterable[str], inside: tuple[str, ...], files: list[str]) ->
             raise RaggedError(f"expected response files that do not name themselves, got '{arg}'")
         files.append(file)
         with open(file, encoding="utf-8", errors="surrogateescape") as opened:
-            yield from _expanded(shlex.split(opened.read()), (*inside, file), files)
+            text = opened.read()
+        if "\0" in text:  # no argument of a process has one, and no path
+            raise RaggedError(f"expected words in '{arg}', got a zero byte")
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise RaggedError(f"expected words in '{arg}', got {str(error).lower()}") from None
+        yield from _expanded(words, (*inside, file), files)
 
 
 def _bare(options: str) -> str:

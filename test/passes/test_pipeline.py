@@ -179,6 +179,7 @@ MALFORMED = [
         f"expected an option of '{TO_LLVM}' (check, isa, half, skew, from, to), got 'x'",
     ),
     ("(" * 5000, 1, "expected a pass name, got '('"),
+    ("cse{x=a\0b}", 8, "expected text, got a zero byte"),
     ("func.func(" * 5000, 641, "expected lists nested at most 64 deep"),
 ]
 

@@ -300,6 +300,14 @@ def test_response_files(tmp_path: Path) -> None:
     inner.write_text(f"@{outer}")
     with pytest.raises(RaggedError, match="expected response files that do not name themselves, got '@"):
         parse_options([f"@{outer}"])
+    for text, got in (
+        ("f.mlir '-o x", "no closing quotation"),
+        ("f.mlir -o x\0y", "a zero byte"),
+        ("a\\", "no escaped"),
+    ):
+        inner.write_text(text)
+        with pytest.raises(RaggedError, match=f"expected words in '@.*', got {got}"):
+            parse_options([f"@{inner}"])
 
 
 def test_bytecode_is_of_one_module(file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
