@@ -30,14 +30,18 @@ def relu(x: Tensor) -> Tensor:
 
 @operation("silu")
 def silu(x: Tensor) -> Tensor:
-    """x / (1 + exp(-x)), element by element. No exp overflows, whose gradient would be nan.
+    """x / (1 + exp(-x)), element by element. No exp overflows, whose gradient would be nan. Short floats are
+    computed in float32.
 
     >>> rg.nn.silu(np.array([0.0, 100.0]))
     array([  0., 100.])
     """
+    dtype = float_dtype(x.dtype)
+    x = astype(x, dtype=wide(dtype))
     positive = UFUNCS["greater_equal"](x, 0)
     small = UFUNCS["exp"](where(positive, UFUNCS["negative"](x), x))
-    return UFUNCS["multiply"](x, UFUNCS["divide"](where(positive, 1, small), UFUNCS["add"](small, 1)))
+    share = UFUNCS["divide"](where(positive, 1, small), UFUNCS["add"](small, 1))
+    return astype(UFUNCS["multiply"](x, share), dtype=dtype)
 
 
 @operation("gelu")

@@ -48,6 +48,8 @@ def test_numbers_far_from_zero_have_a_value_and_a_gradient(name: str, dtype: str
     x = np.array([-30000.0, -1000.0, -90.0, -12.0, 90.0, 1000.0, 30000.0], dtype)
     np.testing.assert_allclose(ours(x), np.maximum(x, 0), atol=1e-3)
     np.testing.assert_allclose(rg.grad(lambda x: ours(x).astype("float32").sum())(x), x > 0, atol=1e-3)
+    scaled = rg.grad(lambda x: ours(x).astype("float32").sum() * 3000)(x)  # as losses are of short floats
+    np.testing.assert_allclose(scaled, np.where(x > 0, 3000, 0), atol=1)
 
 
 @pytest.mark.sampled(2)
