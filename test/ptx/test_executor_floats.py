@@ -14,6 +14,8 @@ import pytest
 from support.ptx_numbers import finite, floats, nearest, same
 from support.ptx_text import run
 
+import ragged_dialect as rg
+
 Reference = Callable[..., Any]
 
 
@@ -238,3 +240,15 @@ def test_approximate_functions(text: str, reference: Reference) -> None:
     with np.errstate(all="ignore"):
         want = reference(a.astype(np.float64))
     np.testing.assert_allclose(run(f"{text} %d, %a", ["f32"], "f32", a), want, rtol=1e-6, atol=1e-7)
+
+
+def test_the_largest_of_products_less_itself_is_zero() -> None:
+    """Rounded once, the difference would be what the product was rounded by, of which an exponential is taken."""
+    x = rg.from_lengths(np.random.default_rng(0).standard_normal(40, np.float32), [3, 0, 37])
+
+    def shares(x: rg.RaggedArray, factor: np.float32) -> rg.RaggedArray:
+        product = x * factor
+        return np.exp(product - product.max(axis=1, keepdims=True))
+
+    found = rg.jit(shares, target="ptx-emulator")(x, np.float32(3e9))
+    assert found.max(axis=1).tolist() == [1, -np.inf, 1]
