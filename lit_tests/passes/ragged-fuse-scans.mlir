@@ -114,3 +114,20 @@ func.func @function_of_rows(%x: !rows) -> !rows {
   %s = ragged.scan %e {dim = 1, kind = "sum"} : (!rows) -> !rows
   return %s : !rows
 }
+
+// A recurrence waits for the step before: what follows is computed beside it, and what is carried is not computed twice.
+
+// CHECK-LABEL: func.func @recurrence
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
+// CHECK: %[[M:.*]] = arith.mulf
+// CHECK-NEXT: %[[T:.*]] = arith.addf %[[M]]
+// CHECK-NEXT: %[[N:.*]] = arith.select %{{.*}}, %{{.*}}, %[[T]] : f32
+// CHECK-NEXT: linalg.yield %[[N]], %[[T]] : f32, f32
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @recurrence(%x: !short, %f: !short) -> !short {
+  %before = ragged.recurrence %x, %f {dim = 1} : (!short, !short) -> !short
+  %m = arith.mulf %before, %f : !short
+  %y = arith.addf %m, %x : !short
+  return %y : !short
+}
