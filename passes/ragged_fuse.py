@@ -289,7 +289,7 @@ class _Block:
             users = {*nest.roots, *nest.absorbed}
             if any(use.owner.operation not in users for use in value.uses):
                 continue
-            if not (_has_rows(scan) or _is_recurrence(scan) and _is_cheap(nest) or _is_rounding(nest)):
+            if not (_has_rows(scan) or (_is_recurrence(scan) and _is_cheap(nest)) or _is_rounding(nest)):
                 continue
             if self._used_before([result for result in scan.results if result != value], op):
                 continue
@@ -416,12 +416,12 @@ def _is_rounding(nest: FusedNest) -> bool:
 
 
 def _is_recurrence(scan: FusedNest) -> bool:
-    """Whether a scan multiplies what it has so far, say, before it adds: each step waits for the one before, which leaves
-    time for what follows (of lists of 5 float32 a moving average takes half of the time, on a Zen 4 core). Scans that
-    fold run on vectors."""
-    folds = [k for k, out in enumerate(scan.outs) if len(out.loops) < len(scan.kinds)]
-    made = {k: scan.yields[k] for k in folds}
-    return any(ref[0] == "step" and ("out", k) not in scan.steps[ref[1]].operands for k, ref in made.items())
+    """Whether a scan multiplies what it has so far, say, before it adds: each step waits for the one before, and
+    there is time for what follows (moving averages of lists of 5 float32 take half of the time on a Zen 4 core). Scans
+    that fold run on vectors."""
+    rank = len(scan.kinds)
+    made = {k: ref for k, (ref, out) in enumerate(zip(scan.yields, scan.outs, strict=True)) if len(out.loops) < rank}
+    return any(kind == "step" and ("out", k) not in scan.steps[int(at)].operands for k, (kind, at) in made.items())
 
 
 def _is_copy(nest: FusedNest) -> bool:

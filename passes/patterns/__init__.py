@@ -13,10 +13,10 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import kind_of
 from ragged_dialect.ops import INFERRED
 from ragged_dialect.passes.base import faults_at
-from ragged_dialect.passes.patterns import access, copying, making, nesting, refining, slicing
+from ragged_dialect.passes.patterns import access, copying, making, nesting, refining, slicing, sorting
 from ragged_dialect.passes.patterns.rewriting import Pattern, Patterns, Rewriter
 
-_FAMILIES = (nesting, slicing, access, making, refining, copying)
+_FAMILIES = (nesting, slicing, access, making, refining, copying, sorting)
 
 
 def patterns() -> Patterns:

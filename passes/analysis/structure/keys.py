@@ -113,7 +113,7 @@ class Keys:
             return Stored("lengths", found.key, None)
         return Stored("lengths", x, level)
 
-    def _level_of(self, kind: str, vector: ir.Value) -> Key:
+    def level_of(self, kind: str, vector: ir.Value) -> Key:
         """The key of the level that a vector makes: that of the level it was read from, if it was."""
         key = self.vector(vector)
         if not isinstance(key, Stored):
@@ -141,7 +141,7 @@ class Keys:
 
     def total(self, kind: str, vector: ir.Value) -> Key:
         """The key of the sum of the lengths that a vector, offsets or lengths, makes."""
-        return ("total", Stored("lengths", self._level_of(kind, vector), None))
+        return ("total", Stored("lengths", self.level_of(kind, vector), None))
 
     # Keys of dims ------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class Keys:
         if letter == "t" or not shape.layout.stores_lengths(dim):
             return None
         kind = "offsets" if letter == "r" else "lengths"
-        return LevelKey(self._level_of(kind, named[Part(kind, dim)]), (tuple(shape.layout.above(dim)),))
+        return LevelKey(self.level_of(kind, named[Part(kind, dim)]), (tuple(shape.layout.above(dim)),))
 
     def _of_structure(self, op: ir.Operation, shape: RaggedShape, dim: int) -> Key | None:
         """Levels of other axes, and those above the dim that the op changes, stay as they are;
@@ -250,7 +250,7 @@ class Keys:
         if dim == at:
             return (kind + " per row" if rows else "count", self.vector(vector))
         if not rows:
-            return LevelKey(self._level_of(kind, vector), ((at,),))
+            return LevelKey(self.level_of(kind, vector), ((at,),))
         return LevelKey((kind + " rows", self.vector(vector)), (tuple(shape.layout.above(dim)),))
 
     def _below_partition(self, x: ir.Value, source: int, at: int) -> Key:

@@ -105,6 +105,10 @@ def _pick_rows(x: Tensor, dim: int, index: ir.Value) -> Tensor:
     return structured(rows, known(builders.select(rows.value, build.value(0), dim)))
 
 
+def _is_front(start: Mixed | None) -> bool:
+    return start is None or (isinstance(start, int) and start == 0)
+
+
 def slice_dim(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None, step: int) -> Tensor:
     """A Python slice of a dim: a view where a ragged dim or a batch is cut by step 1. Of known bounds of a known extent
     the extent is known."""
@@ -112,7 +116,7 @@ def slice_dim(x: Tensor, dim: int, start: Mixed | None, stop: Mixed | None, step
         return x
     if x.layout.letter(dim) in RAGGED:
         if step == 1:
-            return narrowed(x, dim, lambda length: slice_bounds(length, start, stop, 1))
+            return narrowed(x, dim, lambda length: slice_bounds(length, start, stop, 1), _is_front(start))
         return stepped(x, dim, start, stop, step)
     extent = x.extent(dim)
     low, size = slice_bounds(extent, start, stop, step)

@@ -50,11 +50,16 @@ def window(x: Tensor, dim: int, starts: ir.Value, lengths: ir.Value) -> Tensor:
     return with_axis(x, number, made)
 
 
-def narrowed(x: Tensor, dim: int, part: Callable[[ir.Value], tuple[Mixed, Mixed]]) -> Tensor:
-    """A part of every component of a ragged dim, of whose length `part` makes its first place and its size: a view."""
+def narrowed(
+    x: Tensor, dim: int, part: Callable[[ir.Value], tuple[Mixed, Mixed]], whole_front: bool = False
+) -> Tensor:
+    """A part of every component of a ragged dim, of whose length `part` makes its first place and its size: a view.
+    With a `whole_front` nothing is left out before it."""
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
     count = shapes.dim(lengths, 0)
-    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), part(shapes.load(lengths, q))[0]))
+    first = starts
+    if not whole_front:
+        first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), part(shapes.load(lengths, q))[0]))
     size = vectors.generate(count, lambda q: part(shapes.load(lengths, q))[1])
     return window(x, dim, first, size)
 

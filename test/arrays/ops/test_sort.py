@@ -213,3 +213,21 @@ def test_columns_of_rows_are_sorted_by_one_op(features: tuple[int, ...]) -> None
     stages = rg.jit(lambda x: rg.sort(x, axis=1)).lower(x).stages["ragged"]
     assert "ragged.sort" in str(stages)
     assert "ragged.group_by" not in str(stages)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.int64])
+def test_first_few_alone(dtype: Any) -> None:
+    """What slices of a sort leave over is not sorted, unless something else reads it."""
+    x = rg.from_lengths(numbers(dtype, (int(LENGTHS.sum()),)), LENGTHS)
+
+    def first(x: Any) -> Any:
+        return rg.concat([rg.sort(x, axis=1)[:, :3], x[rg.argsort(x, axis=1, descending=True)[:, :2]]], 1)
+
+    def inner(x: Any) -> Any:
+        return (rg.argsort(x, axis=2)[:, :, :4] + 1).sum(axis=2)
+
+    np.testing.assert_array_equal(rg.jit(first)(x).values, first(x).values)
+    below = rg.partition(x, np.array([0, 3, 3, 7]))
+    np.testing.assert_array_equal(rg.jit(inner)(below).values, inner(below).values)
+    for run, limits in ((first, 2), (lambda x: rg.sort(x, axis=1)[:, :3] + rg.sort(x, axis=1).sum(), 0)):
+        assert str(rg.jit(run).lower(x).stages["ragged"]).count("limit = ") == limits
