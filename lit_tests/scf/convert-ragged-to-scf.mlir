@@ -97,3 +97,15 @@ func.func @guard(%x: tensor<?x?x2xf32, #rd>, %i: index) -> tensor<?x2xf32> {
   %2 = ragged.select %0, %1 {dim = 0} : (tensor<?x?x2xf32, #rd>, index) -> tensor<?x2xf32>
   return %2 : tensor<?x2xf32>
 }
+
+// What is folded over lists of lists is one list of each component: no loop over the lists.
+// CHECK-LABEL: func.func @all_below
+// CHECK: scf.forall
+// CHECK-NOT: scf.for %
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction"]}
+// CHECK-NOT: scf.for %
+// CHECK: return
+func.func @all_below(%x: tensor<?x?x?xf32, #ragged.layout<"drr">>, %init: tensor<?xf32>) -> tensor<?xf32> {
+  %y = linalg.reduce { arith.addf } ins(%x : tensor<?x?x?xf32, #ragged.layout<"drr">>) outs(%init : tensor<?xf32>) dimensions = [1, 2]
+  return %y : tensor<?xf32>
+}

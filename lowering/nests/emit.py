@@ -19,6 +19,7 @@ from ragged_dialect.lowering.nests.explicit_loops import (
     batch_loops,
     close_pending_inputs,
     collapse,
+    collapse_reduced,
     component_loops,
     dense_extent,
     explicit_loops,
@@ -42,6 +43,7 @@ def lower_nest(ctx: Lowering, nest: Nest, is_read_there: bool = False) -> list[P
         close_pending_inputs(ctx, nest)
         collapse(nest)
         batch = batch_loops(nest)
+    collapse_reduced(nest)
     results = _Emitter(ctx, nest, batch, structures).run()
     return [parts.replace(held) for parts, held in zip(structures, results, strict=True)]
 

@@ -18,6 +18,7 @@ from ragged_dialect.lowering.structure.merge_views import merge_parts
 from ragged_dialect.merging import merge_rule
 
 _COLLAPSIBLE = frozenset({"batch", "components", "untile", "tiles"})
+_LEVELS = frozenset({"levels"})
 
 
 def collapse(nest: Nest) -> None:
@@ -26,8 +27,19 @@ def collapse(nest: Nest) -> None:
         pass
 
 
-def _collapse_pair(nest: Nest, a: int, b: int) -> bool:
-    if {a, b} & (nest.index_loops | nest.backwards) or not _nested_alike(nest, a, b):
+def collapse_reduced(nest: Nest) -> None:
+    """Merge the loops over lists of lists that are folded together: a fold of all elements below a component."""
+    reduced = [loop for loop, kind in nest.kinds.items() if kind == "reduction"]
+    while any(
+        _collapse_pair(nest, a, b, _LEVELS) for b in reversed(reduced) for a in reduced if {a, b} <= {*nest.kinds}
+    ):
+        pass
+
+
+def _collapse_pair(nest: Nest, a: int, b: int, by: frozenset[str] = _COLLAPSIBLE) -> bool:
+    if {a, b} & (nest.index_loops | nest.backwards) or not _nested_alike(nest, a, b, by):
+        return False
+    if by == _LEVELS and any(operand.pending is not None and operand.uses(a) for operand in nest.operands):
         return False
     for operand in nest.operands:
         if operand.uses(a):
@@ -38,10 +50,10 @@ def _collapse_pair(nest: Nest, a: int, b: int) -> bool:
     return True
 
 
-def _nested_alike(nest: Nest, a: int, b: int) -> bool:
+def _nested_alike(nest: Nest, a: int, b: int, by: frozenset[str] = _COLLAPSIBLE) -> bool:
     """Whether two loops are of one kind, and every operand nests them alike."""
     rules = {_pair_rule(operand, a, b) for operand in nest.operands} - {"unused"}
-    return nest.kinds[a] == nest.kinds[b] and len(rules) == 1 and rules <= _COLLAPSIBLE
+    return nest.kinds[a] == nest.kinds[b] and len(rules) == 1 and rules <= by
 
 
 def _pair_rule(operand: Operand, a: int, b: int) -> str:
