@@ -86,3 +86,13 @@ test_refused = refused(
         (lambda: rg.union(rg.ragged([[1], [2]]), rg.ragged([[1]])), rg.RuntimeCheckError, "expected extent"),
     ]
 )
+
+
+def test_few_numbers_are_compared_with_all_elements() -> None:
+    """No list is sorted for them, nor are more than a few compared so."""
+    x = rg.ragged([[1, 2, 2], [], [7]])
+    for count, sorts in ((1, 0), (32, 0), (33, 1)):
+        looked_for = np.arange(3 * count).reshape(3, count)
+        wanted = [np.isin(row, own).tolist() for row, own in zip(looked_for, x, strict=True)]
+        assert rg.contains(x, looked_for).tolist() == wanted
+        assert str(rg.jit(rg.contains).lower(x, looked_for).stages["ragged"]).count("ragged.sort ") == sorts

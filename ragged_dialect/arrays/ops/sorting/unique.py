@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.arrays.index.dims import dim_of
+from ragged_dialect.arrays.index.dims import dim_of, insert_ones
 from ragged_dialect.arrays.index.gather import boolean_mask
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.ops.join import concat
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.sorting.search import isin, searchsorted
 from ragged_dialect.arrays.ops.sorting.sort import ordered, sorting, taken
+from ragged_dialect.arrays.ops.statistics import REDUCTIONS
 from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, kind
 from ragged_dialect.arrays.tracing.loops import mapped
@@ -22,6 +23,10 @@ from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
+
+_FEW = 32
+"""So many numbers for each component are compared with all of its elements, which no sort puts in order: of 1,000
+int64 1 takes a twelfth of the time on a Zen 4 core, 32 a quarter, and of 5 a third."""
 
 
 @operation("unique")
@@ -70,7 +75,16 @@ def contains(x: Tensor, elements: Tensor) -> Tensor:
     >>> rg.contains(rg.ragged([[1, 2], [], [5]]), rg.ragged([[2, 3], [1], [5]])).tolist()
     [[True, False], [False], [True]]
     """
-    return isin(elements, ordered(*lists(x, -1), descending=False))
+    x, dim = lists(x, -1)
+    few = str(elements.layout) == "d" or (str(elements.layout) == "d|d" and _is_few(elements.extent(1)))
+    if str(x.layout) != "dr" or not few:
+        return isin(elements, ordered(x, dim, descending=False))
+    own = insert_ones(x, [2]) if elements.ndim == 2 else x
+    return REDUCTIONS["any"](UFUNCS["equal"](own, insert_ones(elements.strong, [1])), axis=1)
+
+
+def _is_few(extent: Mixed) -> bool:
+    return isinstance(extent, int) and extent <= _FEW
 
 
 @operation("union")
