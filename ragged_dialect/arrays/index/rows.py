@@ -50,9 +50,7 @@ def window(x: Tensor, dim: int, starts: ir.Value, lengths: ir.Value) -> Tensor:
     return with_axis(x, number, made)
 
 
-def narrowed(
-    x: Tensor, dim: int, part: Callable[[ir.Value], tuple[Mixed, Mixed]], whole_front: bool = False
-) -> Tensor:
+def narrowed(x: Tensor, dim: int, part: Callable[[ir.Value], tuple[Mixed, Mixed]], whole_front: bool = False) -> Tensor:
     """A part of every component of a ragged dim, of whose length `part` makes its first place and its size: a view.
     With a `whole_front` nothing is left out before it."""
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
