@@ -13,7 +13,7 @@ from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering.scf.context import Lowering
 from ragged_dialect.lowering.scf.parts import Parts, Range
 from ragged_dialect.lowering.structure import walks
-from ragged_dialect.lowering.structure.making import own_axis
+from ragged_dialect.lowering.structure.making import own_axis, own_level
 from ragged_dialect.lowering.structure.runs import fill_runs
 from ragged_dialect.lowering.structure.views import positions
 from ragged_dialect.shape import RaggedShape
@@ -107,15 +107,11 @@ class _Empty:
         first = like.layout.dims(like_axis)[0]
         base = self.shape.layout.dims(axis)[0]
         count = len(self.shape.layout.axes[axis])
-        found, windows, size = dict(like.vectors), dict[int, ir.Value](), None
         if "w" in self.shape.layout.axes[axis]:
-            size = own_axis(self.ctx, _cut(like, like_axis, count), like_axis, found, windows)
-        for (kind, dim), vector in found.items():
+            return own_axis(_cut(like, like_axis, count), like_axis, self.made, base - first)
+        for (kind, dim), vector in like.vectors.items():
             if first <= dim < first + count:
                 self.made.vectors[kind, dim - first + base] = vector
-        self.made.windows.update({d - first + base: v for d, v in windows.items() if first <= d < first + count})
-        if size is not None:
-            return size
         whole = count == len(like.layout.axes[like_axis])
         return like.storage_dim(like_axis) if whole else positions(like, first + count - 1)
 
@@ -131,14 +127,7 @@ class _Empty:
             if like is not None and letter == "r":
                 offsets = self.made.vectors["offsets", dim] = like.vectors["offsets", self._source(dim).level]
                 continue
-            lengths = self._lengths(axis, at, dim)
-            offsets = vectors.scan(lengths)
-            if letter == "r":
-                self.made.vectors["offsets", dim] = offsets
-            else:
-                self.made.vectors["starts", dim] = vectors.but_last(offsets)
-                self.made.vectors["lengths", dim] = lengths
-                self.made.windows[dim] = offsets
+            offsets = own_level(self.made, dim, self._lengths(axis, at, dim))
         assert offsets is not None
         return vectors.last(offsets)
 

@@ -20,39 +20,39 @@ from ragged_dialect.types import storage_type
 def contiguous_like(ctx: Lowering, like: Parts, element: ir.Type) -> Parts:
     """Uninitialised storage of an element type with the structure of a value; its windows become
     contiguous and its own."""
+    made = Parts(ctx, like.shape, None, dict(like.vectors), dict(like.extents))
     sizes = like.storage_dims()
-    new = dict(like.vectors)
-    windows: dict[int, ir.Value] = {}
-    for axis in range(like.layout.storage_rank):
-        if "w" in like.layout.axes[axis]:
-            sizes[axis] = own_axis(ctx, like, axis, new, windows)
-    values = shapes.empty(sizes, element)
-    values = shapes.cast(values, storage_type(like.shape, element))
-    return Parts(ctx, like.shape, values, new, dict(like.extents), windows)
+    for axis, letters in enumerate(like.layout.axes):
+        if "w" in letters:
+            sizes[axis] = own_axis(like, axis, made)
+    made.held = shapes.cast(shapes.empty(sizes, element), storage_type(like.shape, element))
+    return made
 
 
-def own_axis(
-    ctx: Lowering, like: Parts, axis: int, new: dict[tuple[str, int], ir.Value], windows: dict[int, ir.Value]
-) -> Mixed:
-    """Contiguous vectors for every ragged level of an axis with windows; returns its extent."""
+def own_axis(like: Parts, axis: int, made: Parts, shift: int = 0) -> Mixed:
+    """Give `made`, at dims that are so many further, contiguous vectors for every ragged level of an axis with windows;
+    returns its extent."""
     dims = like.layout.dims(axis)
     offsets: ir.Value | None = None
     for at, dim in enumerate(dims):
-        letter = like.layout.letter(dim)
-        if letter not in RAGGED:
-            continue
-        key = ("own", tuple(like.vectors[k, d] for k, d in like.vectors if d <= dim and d >= dims[0]), at)
-        lengths = ctx.memo((*key, "lengths"), lambda at=at, dim=dim: _stored_lengths(like, axis, at, dim))
-        offsets = ctx.memo((*key, "offsets"), lambda lengths=lengths: vectors.scan(lengths))
-        if letter == "r":
-            new["offsets", dim] = offsets
-        else:
-            new["lengths", dim] = lengths
-            new["starts", dim] = ctx.memo((*key, "starts"), lambda offsets=offsets: vectors.but_last(offsets))
-            windows[dim] = offsets
+        if like.layout.letter(dim) in RAGGED:
+            key = ("own lengths", tuple(like.vectors[k, d] for k, d in like.vectors if d <= dim and d >= dims[0]), at)
+            lengths = like.ctx.memo(key, lambda at=at, dim=dim: _stored_lengths(like, axis, at, dim))
+            offsets = own_level(made, dim + shift, lengths)
     assert offsets is not None
     last = offsets
-    return ctx.memo(("load last", last), lambda: vectors.last(last))
+    return like.ctx.memo(("load last", last), lambda: vectors.last(last))
+
+
+def own_level(made: Parts, dim: int, lengths: ir.Value) -> ir.Value:
+    """Give a ragged level contiguous vectors, of some lengths in elements; returns its offsets."""
+    offsets = made.ctx.memo(("scan", lengths), lambda: vectors.scan(lengths))
+    if made.layout.letter(dim) == "r":
+        made.vectors["offsets", dim] = offsets
+    else:
+        made.vectors["starts", dim] = made.ctx.memo(("but last", offsets), lambda: vectors.but_last(offsets))
+        made.vectors["lengths", dim], made.windows[dim] = lengths, offsets
+    return offsets
 
 
 def _stored_lengths(like: Parts, axis: int, at: int, dim: int) -> ir.Value:
