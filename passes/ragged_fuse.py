@@ -26,7 +26,7 @@ from ragged_dialect.passes.analysis.structure.sources import STRUCTURAL, use_sou
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_of
 from ragged_dialect.passes.patterns.matching import attempt
-from ragged_dialect.types import is_ragged, is_tensor, shape_of
+from ragged_dialect.types import elements_from, is_ragged, is_tensor, shape_of
 
 _OF_STRUCTURE = STRUCTURAL | {"ragged.offsets", "ragged.row_ids", "ragged.starts"}
 _CHEAP = frozenset(
@@ -468,8 +468,7 @@ def _has_rows(nest: FusedNest) -> bool:
         return False
     value, loops = found
     last = max(dim for dim, loop in enumerate(loops) if loop in steps)
-    sizes = value.type.shape[last + 1 :]
-    return DYNAMIC not in sizes and prod(sizes) >= _ROW
+    return elements_from(value.type, last + 1) >= _ROW
 
 
 def _moves_less(nest: FusedNest, value: ir.Value, users: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import TypeGuard
 
 from ragged_dialect._mlir import DYNAMIC, ir
@@ -91,6 +92,12 @@ def flat_types(type_: ir.Type) -> list[ir.Type]:
         return [type_]
     shape = shape_of(type_)
     return [part_type(part, shape, type_.element_type) for part in shape.parts()]
+
+
+def elements_from(type_: ir.RankedTensorType, dim: int) -> int:
+    """How many elements dims from one on have, 0 where they are not known."""
+    sizes = list(type_.shape)[dim:]
+    return 0 if DYNAMIC in sizes else prod(sizes)
 
 
 def compatible(a: Shape, b: Shape) -> bool:

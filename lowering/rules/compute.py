@@ -7,9 +7,8 @@ runs on the flat values as it is, the rest becomes a loop nest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.generic import index_loops, iterator_kinds
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes, inlined
@@ -25,7 +24,7 @@ from ragged_dialect.lowering.scf.context import Lowering
 from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.lowering.structure.making import contiguous_like, own_windows
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.types import dense_type, is_ragged, is_tensor, shape_of
+from ragged_dialect.types import dense_type, elements_from, is_ragged, is_tensor, shape_of
 
 
 def lower_elementwise(ctx: Lowering, op: ir.Operation) -> None:
@@ -120,8 +119,7 @@ def _is_read_there(ctx: Lowering, op: ir.Operation) -> bool:
 def _row_size(type_: ir.RankedTensorType) -> int:
     """The elements of a row, 0 where they are not known, or there are no lists of rows."""
     lists = [dim for dim, letter in enumerate(shape_of(type_).layout.letters) if letter in RAGGED]
-    sizes = type_.shape[lists[-1] + 1 :] if lists else [DYNAMIC]
-    return 0 if DYNAMIC in sizes else prod(sizes)
+    return elements_from(type_, lists[-1] + 1) if lists else 0
 
 
 def _reduces_components(use: ir.OpOperand) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import prod
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, arith, ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import constant_int, loop_of, made_by
 from ragged_dialect.passes.analysis.loop_nest import FusedNest, Operand, Ref, Step
-from ragged_dialect.types import is_ragged, is_tensor, shape_of
+from ragged_dialect.types import elements_from, is_ragged, is_tensor, shape_of
 
 _ROW = 8
 """Elements of a row from which on it is computed where it is read. What it is of is somewhere else in memory, too;
@@ -109,8 +108,7 @@ def inline_gathered(gathered: Gathered, result: ir.Value, producer: FusedNest, l
 def _has_rows(result: ir.Value) -> bool:
     """Whether what lies on the first axis is rows that are long enough."""
     (_, first), *_ = _axes(result)
-    sizes = list(result.type.shape)[len(first) :]
-    return DYNAMIC not in sizes and prod(sizes) >= _ROW
+    return elements_from(result.type, len(first)) >= _ROW
 
 
 def _produced(producer: FusedNest, where: _Where, body: _Body) -> Ref:
