@@ -7,8 +7,8 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.index.dims import dim_of, flattened
 from ragged_dialect.arrays.index.gather import gather
 from ragged_dialect.arrays.index.rows import wrapped
-from ragged_dialect.arrays.ops.join_operations import check_pair
 from ragged_dialect.arrays.ops.sorting.sort import taken
+from ragged_dialect.arrays.tracing.agreement import equal_beside
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.loops import compute, empty, mapped
@@ -42,7 +42,7 @@ def take_along_axis(x: Tensor, indices: Tensor, *, axis: int = -1) -> Tensor:
     if indices.layout != x.layout or not x.layout.is_plain(dim):
         text = f'expected indices of layout "{x.layout}" along a plain dim, got "{indices.layout}" along dim {dim}'
         raise LayoutError(f"{x.trace.op}: {text}")
-    check_pair(x, indices, dim)
+    equal_beside(x, indices, dim)
     extent = build.value(x.extent(dim))
 
     def from_start(given: list[ir.Value]) -> ir.Value:

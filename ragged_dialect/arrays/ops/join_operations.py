@@ -19,8 +19,8 @@ from ragged_dialect.arrays.index.rows import (
     with_axis,
 )
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
-from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.agreement import equal_beside
+from ragged_dialect.arrays.tracing.axes import Axis
 from ragged_dialect.arrays.tracing.elements import BOOL
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -44,7 +44,7 @@ def _concat(*arrays: Tensor, axis: int) -> Tensor:
             raise LayoutError(
                 f'{first.trace.op}: expected arrays of one layout, got "{first.layout}" and "{other.layout}"'
             )
-        check_pair(first, other, dim)
+        equal_beside(first, other, dim)
     if first.is_dense and len(given) == 1:
         return first
     value = _joined([x.value for x in given], dim)
@@ -73,22 +73,6 @@ def _beside_ragged(arrays: list[Tensor]) -> list[Tensor]:
     if like is None or like.axes[0].letters != "dr":
         return arrays
     return [in_components(x) if x.is_dense and x.ndim == like.ndim else x for x in arrays]
-
-
-def check_pair(a: Tensor, b: Tensor, dim: int) -> None:
-    """All that is not joined has to be equal: dense extents, structures, and the levels above."""
-    trace = a.trace
-    joined, level = a.place(dim)
-    for number, (own, other) in enumerate(zip(a.axes, b.axes, strict=True)):
-        if isinstance(own, PlainAxis) and isinstance(other, PlainAxis):
-            if number != joined:
-                at = a.layout.dims(number)[0]
-                equal_extents((a, at), (b, at), at)
-        elif isinstance(own, NestedAxis) and isinstance(other, NestedAxis):
-            if number != joined:
-                trace.conform(own, other)
-            else:
-                equal_levels(a, b, a.layout.dims(number)[0], level)
 
 
 @operation("stack")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.tracing.axes import PlainAxis
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.guards import Covers, EqualExtents
 from ragged_dialect.arrays.tracing.leaves import Origin
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
@@ -102,12 +102,20 @@ def equal_structures(a: Tensor, b: Tensor) -> None:
     LayoutError for other layouts; RuntimeCheckError, now or in calls, for other extents and lengths."""
     if a.layout != b.layout:
         raise LayoutError(f'{a.trace.op}: expected arrays of one layout, got "{a.layout}" and "{b.layout}"')
+    equal_beside(a, b)
+
+
+def equal_beside(a: Tensor, b: Tensor, joined: int | None = None) -> None:
+    """Two tensors of as many levels have the same extents and lengths, but for those of a dim and the levels below it.
+
+    RuntimeCheckError, now or in calls."""
+    of, above = (None, 0) if joined is None else a.place(joined)
     for number, axis in enumerate(a.axes):
         dim = a.layout.dims(number)[0]
-        if isinstance(axis, PlainAxis):
+        if isinstance(axis, NestedAxis):
+            equal_levels(a, b, dim, above if number == of else len(axis.letters))
+        elif number != of:
             equal_extents((a, dim), (b, dim), dim)
-        else:
-            equal_levels(a, b, dim, len(axis.letters))
 
 
 def same_kind(x: Tensor, old: Tensor, name: str) -> None:

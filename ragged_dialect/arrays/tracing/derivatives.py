@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.tree import Tree, flatten, leaf_places, unflatten
-from ragged_dialect.arrays.tracing.agreement import equal_extents
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.agreement import equal_beside
+from ragged_dialect.arrays.tracing.axes import shape_of
 from ragged_dialect.arrays.tracing.building import as_tensor
 from ragged_dialect.arrays.tracing.elements import convert, kind
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -194,13 +194,7 @@ def _like(op: str, x: Tensor, given: Tensor) -> ir.Value:
     fits = given.weak == x.weak or not x.axes
     if _levels(given) != _levels(x) or (given.dtype != x.dtype and not given.weak) or not fits:
         raise ArgumentError(f"{op}: expected a derivative of {x.described}, got {given.described}")
-    dim = 0
-    for own, other in zip(x.axes, given.axes, strict=True):
-        if isinstance(own, NestedAxis) and isinstance(other, NestedAxis):
-            x.trace.conform(own, other)
-        elif isinstance(own, PlainAxis) and isinstance(other, PlainAxis):
-            equal_extents((x, dim), (given, dim), dim)
-        dim += len(own.letters)
+    equal_beside(x, given)
     if x.weak or given.weak:
         number = convert(given.scalar, given.dtype, x.dtype)
         return number if x.weak else tensor.from_elements(x.value.type, [number])
