@@ -10,6 +10,7 @@ from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir.match import (
     bit_width,
     blocks_of,
+    definer,
     defining_op,
     element_of,
     enclosing,
@@ -168,11 +169,7 @@ class _Block:
         if not kept < len(users) <= _CONSUMERS or any(user.block != self.block for user in users):
             return
         nest = _nest(op)
-        if (
-            nest is None
-            or any(step.name not in _CHEAP for step in nest.steps)
-            or not _moves_less(nest, value, len(users))
-        ):
+        if nest is None or not _is_cheap(nest) or not _moves_less(nest, value, len(users)):
             return
         if _is_copy(nest) and len({self._feeds_functions(user) for user in users}) > 1:
             return
@@ -184,7 +181,7 @@ class _Block:
                 or fused is None
                 or _parts_rows(consumer, fused, self.rows)
                 or _parts_elements(consumer, nest)
-                or len(nest.steps) + len(consumer.steps) > self.max_ops
+                or not self._has_room(nest, consumer)
             ):
                 return
         for user in users[kept:]:
@@ -227,18 +224,24 @@ class _Block:
                 return fused
         return None
 
+    def _has_room(self, a: FusedNest, b: FusedNest) -> bool:
+        return len(a.steps) + len(b.steps) <= self.max_ops
+
+    def _maker(self, value: ir.Value, reader: FusedNest) -> FusedNest | None:
+        """The nest that makes a value, where that and one that reads it have room in a body."""
+        op = defining_op(value)
+        nest = None if op is None else self.nests.get(op)
+        return nest if nest is not None and self._has_room(nest, reader) else None
+
     def _absorb(self, op: ir.Operation, nest: FusedNest, operand: Operand) -> FusedNest | None:
         value = operand.value
-        maker = defining_op(value)
-        if maker is None or not (is_ragged(value.type) or nest.outs):
+        producer = self._maker(value, nest) if is_ragged(value.type) or nest.outs else None
+        if producer is None or len(producer.roots) != 1:
             return None
-        producer = self.nests.get(maker)
-        if producer is None or len(producer.roots) != 1 or len(nest.steps) + len(producer.steps) > self.max_ops:
-            return None
-        users = {*nest.roots, *nest.absorbed}
+        users = nest.ops
         if any(use.owner.operation not in users for use in value.uses):
             return None
-        if nest.is_scan and not _has_rows(nest) and any(step.name not in _CHEAP for step in producer.steps):
+        if nest.is_scan and not (_has_rows(nest) or _is_cheap(producer)):
             return None
         if _parts_elements(nest, producer) or (self.rows and _parts_lookups(nest, operand, producer)):
             return None
@@ -247,7 +250,7 @@ class _Block:
             return None
         if _parts_rows(nest, fused, self.rows // 2):
             return None
-        del self.nests[maker]
+        del self.nests[producer.roots[0]]
         return fused
 
     def _gather(self, op: ir.Operation, gathered: Gathered) -> FusedNest | None:
@@ -257,18 +260,16 @@ class _Block:
             return None
         stored = made_by(value, "ragged.values")
         result = value if stored is None else stored.operands[0]
-        maker = defining_op(result)
-        producer = None if maker is None else self.nests.get(maker)
-        if producer is None or len(producer.roots) != 1 or len(nest.steps) + len(producer.steps) > self.max_ops:
+        producer = self._maker(result, nest)
+        if producer is None or len(producer.roots) != 1:
             return None
         readers = [step for step in nest.steps if ("value", value) in step.operands]
-        users = {*nest.roots, *nest.absorbed, *(() if stored is None else (stored,))}
+        users = {*nest.ops, stored}
         uses = [use.owner.operation for x in {value, result} for use in x.uses]
         like = structural_source(result, self.sources)
-        gone = {*producer.roots, *producer.absorbed}
         if len(readers) != 1 or not all(self._top(user) in users for user in uses):
             return None
-        if is_ragged(result.type) and (like == result or defining_op(like) in gone):
+        if is_ragged(result.type) and (like == result or defining_op(like) in producer.ops):
             return None
         with ir.InsertionPoint(op), op.location:
             fused = inline_gathered(gathered, result, producer, like)
@@ -282,20 +283,19 @@ class _Block:
     def _followed(self, op: ir.Operation, nest: FusedNest) -> FusedNest | None:
         """A nest in the loop of a scan whose result nothing else reads."""
         for value in dict.fromkeys(operand.value for operand in nest.inputs):
-            maker = defining_op(value)
-            scan = None if maker is None else self.nests.get(maker)
-            if maker is None or scan is None or not scan.is_scan or len(nest.roots) != 1:
+            scan = self._maker(value, nest)
+            if scan is None or not scan.is_scan or len(nest.roots) != 1:
                 continue
-            users = {*nest.roots, *nest.absorbed}
+            users = nest.ops
             if any(use.owner.operation not in users for use in value.uses):
                 continue
             if not (_has_rows(scan) or (_is_recurrence(scan) and _is_cheap(nest)) or _is_rounding(nest)):
                 continue
             if self._used_before([result for result in scan.results if result != value], op):
                 continue
-            fused = follow(scan, value, nest) if len(nest.steps) + len(scan.steps) <= self.max_ops else None
+            fused = follow(scan, value, nest)
             if fused is not None:
-                del self.nests[maker]
+                del self.nests[definer(value)]
                 return fused
         return None
 
@@ -310,8 +310,7 @@ class _Block:
             for operand in nest.inputs:
                 key = (operand.value, str(operand.map))
                 other = readers.get(key)
-                covers = set(range(len(nest.kinds))) <= set(operand.loops)
-                if other is not None and other != op and covers and self._join(other, op):
+                if other is not None and other != op and nest.reads_each(operand) and self._join(other, op):
                     break
             for operand in self.nests[op].inputs if op in self.nests else ():
                 readers[operand.value, str(operand.map)] = op
@@ -319,7 +318,7 @@ class _Block:
     def _join(self, first: ir.Operation, second: ir.Operation) -> bool:
         """Join the nest of `first` into that of `second`, which comes later."""
         a, b = self.nests.get(first), self.nests.get(second)
-        if a is None or b is None or a.kinds != b.kinds or len(a.steps) + len(b.steps) > self.max_ops:
+        if a is None or b is None or a.kinds != b.kinds or not self._has_room(a, b):
             return False
         if self.place[second] - self.place[first] > _REACH or a.partial_loops() != b.partial_loops():
             return False
@@ -359,7 +358,7 @@ class _Block:
                     made.attributes[BACKWARDS] = root.attributes[BACKWARDS]
         for old, new in zip(nest.results, made.results, strict=True):
             old.replace_all_uses_with(new)
-        for gone in sorted((*nest.roots, *nest.absorbed), key=lambda o: self.place[o], reverse=True):
+        for gone in sorted(nest.ops, key=lambda o: self.place[o], reverse=True):
             empties = [found for v in gone.operands if (found := made_by(v, "ragged.empty")) is not None]
             gone.erase()
             erase_unused(dict.fromkeys(empties))
@@ -375,8 +374,7 @@ def _nest(op: ir.Operation) -> FusedNest | None:
 def _parts_rows(nest: FusedNest, fused: FusedNest, most: int) -> bool:
     """Whether a nest over rows of so many elements at most would no longer be over all of them alike. It is not where
     nothing is read for each element, as of all pairs of rows: their elements are far more than what they are of."""
-    whole = set(range(len(fused.kinds)))
-    each = any(whole <= set(x.loops) for x in fused.inputs)
+    each = any(map(fused.reads_each, fused.inputs))
     return each and _reduces_rows(nest, most) and _is_flat(nest) and not _is_flat(fused)
 
 
@@ -390,14 +388,13 @@ def _parts_lookups(nest: FusedNest, operand: Operand, producer: FusedNest) -> bo
     """Whether single elements of a table, at places that are read for each, would be looked up list by list. Of short
     lists a processor waits for a few at a time, in a loop over all of them for many: lists of 3 of a table of 4 MiB
     take a third to a half of the time, lists of 60 of a small table up to 1.2 times as long, others as long."""
-    reduced = {loop for loop, kind in enumerate(nest.kinds) if kind == "reduction"} & operand.partial_loops()
+    reduced = nest.reduced & operand.partial_loops()
     return bool(reduced) and operand.loops[-1] in reduced and _looks_up(producer)
 
 
 def _looks_up(nest: FusedNest) -> bool:
     """Whether a nest reads a tensor where numbers say that it reads for each element."""
-    whole = set(range(len(nest.kinds)))
-    read: set[Ref] = {("in", number) for number, x in enumerate(nest.inputs) if whole <= set(x.loops)}
+    read: set[Ref] = {("in", number) for number, x in enumerate(nest.inputs) if nest.reads_each(x)}
     for number, step in enumerate(nest.steps):
         places = step.operands[1:] if step.name == "tensor.extract" else step.operands
         if not read.isdisjoint(places):
@@ -436,7 +433,7 @@ def _reads_windows(nest: FusedNest) -> bool:
 
 def _reduces_rows(nest: FusedNest, most: int) -> bool:
     """Whether a nest reduces dense dims, of so many elements at most."""
-    reduced = {loop for loop, kind in enumerate(nest.kinds) if kind == "reduction"}
+    reduced = nest.reduced
     sizes: dict[int, int] = {}
     for operand in nest.inputs:
         if reduced & operand.partial_loops():
@@ -460,8 +457,7 @@ def _is_flat(nest: FusedNest) -> bool:
 
 def _has_rows(nest: FusedNest) -> bool:
     """Whether what a scan, or another nest, steps over along components is not single elements, but rows."""
-    reduced = {k for k, kind in enumerate(nest.kinds) if kind == "reduction"}
-    steps = reduced or nest.partial_loops()
+    steps = nest.reduced or nest.partial_loops()
     outs = [[loop_of(e) for e in out.results] for out in nest.out_maps()]
     found = next(((v, o) for v, o in zip(nest.results, outs, strict=True) if steps & set(o)), None)
     if found is None:
@@ -474,8 +470,7 @@ def _has_rows(nest: FusedNest) -> bool:
 def _moves_less(nest: FusedNest, value: ir.Value, users: int) -> bool:
     """Whether fewer bytes are read and written where every user computes a result than where it is stored for them.
     What a nest reads along some of its loops only stays in cache. Not so of elements of unknown width."""
-    whole = set(range(len(nest.kinds)))
-    types = [element_of(x.type) for x in (value, *(x.value for x in nest.inputs if whole <= set(x.loops)))]
+    types = [element_of(x.type) for x in (value, *(x.value for x in nest.inputs if nest.reads_each(x)))]
     if not all(map(is_number, types)):
         return False
     written, *read = map(bit_width, types)

@@ -96,15 +96,28 @@ class FusedNest:
         return _of_linalg(op) if op.name in READABLE else None
 
     @property
+    def reduced(self) -> frozenset[int]:
+        """The loops that reduce."""
+        return frozenset(loop for loop, kind in enumerate(self.kinds) if kind == "reduction")
+
+    @property
     def is_parallel(self) -> bool:
         """Whether no loop reduces."""
-        return "reduction" not in self.kinds
+        return not self.reduced
+
+    @property
+    def ops(self) -> set[ir.Operation]:
+        """The ops that it takes the place of."""
+        return {*self.roots, *self.absorbed}
+
+    def reads_each(self, x: Operand) -> bool:
+        """Whether an operand has an element for every iteration."""
+        return set(range(len(self.kinds))) <= set(x.loops)
 
     @property
     def is_scan(self) -> bool:
         """Whether what it has so far is a result, for each index of a loop that reduces: the loop has an order."""
-        reduced = {loop for loop, kind in enumerate(self.kinds) if kind == "reduction"}
-        return any(reduced & set(out.loops) for out in self.outs)
+        return any(self.reduced & set(out.loops) for out in self.outs)
 
     def out_maps(self) -> tuple[ir.AffineMap, ...]:
         """The maps of the results."""
