@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.kinds import neutral_constant
 from ragged_dialect.passes.base import PassFailure
 
@@ -51,3 +52,13 @@ class Fold:
     def neutral(self, type_: ir.Type) -> ir.Value:
         """The value that changes nothing."""
         return neutral_constant(type_, _FOLDS[self.kind][1])
+
+
+def with_bounds(
+    loop: ir.Operation, bounds: tuple[ir.Value, ir.Value], init: ir.Value, known: dict[ir.Value, ir.Value]
+) -> ir.Operation:
+    """A copy of a loop of one carried value, with other bounds and another start, at the insertion point."""
+    copy = clone(loop, known)
+    for k, x in ((0, bounds[0]), (1, bounds[1]), (3, init)):
+        copy.operands[k] = x
+    return copy

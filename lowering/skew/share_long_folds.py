@@ -8,7 +8,7 @@ from ragged_dialect._mlir import ir, memref
 from ragged_dialect.ir import build, flow, memory
 from ragged_dialect.ir.match import constant_int, enclosing
 from ragged_dialect.ir.walk import find_ops, ops_in, replace
-from ragged_dialect.lowering.nests.folds import Fold
+from ragged_dialect.lowering.nests.folds import Fold, with_bounds
 from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.lowering.rows.groups import CHUNK
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -65,11 +65,8 @@ def _share(loop: ir.Operation, fold: Fold, entries: int) -> None:
         with inside_forall(tiles) as (_, tile):
             low = build.value(build.mul(tile, entries))
             high = build.value(build.minimum(build.add(low, entries), count))
-            neutral = fold.neutral(type_)
-            part = loop.clone().operation
+            part = with_bounds(loop, (low, high), fold.neutral(type_), {})
             del part.attributes[flow.FOLD]
-            for k, x in ((0, low), (1, high), (3, neutral)):
-                part.operands[k] = x
             memref.store(part.results[0], parts, [tile])
 
         def combined(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:

@@ -21,9 +21,8 @@ from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     is_known,
     is_number,
     on_host,
-    with_bounds,
 )
-from ragged_dialect.lowering.nests.folds import Fold
+from ragged_dialect.lowering.nests.folds import Fold, with_bounds
 from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.passes.base import RaggedPass
 

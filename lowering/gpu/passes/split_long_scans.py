@@ -10,8 +10,8 @@ from ragged_dialect.ir.match import is_read
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers.subviews import root
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
-from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, SplitLongLoops, VectorTiles, with_bounds
-from ragged_dialect.lowering.nests.folds import Fold
+from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, SplitLongLoops, VectorTiles
+from ragged_dialect.lowering.nests.folds import Fold, with_bounds
 from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.passes.base import RaggedPass
 

@@ -109,16 +109,6 @@ class VectorTiles:
         return build.value(first), build.value(build.minimum(build.add(first, step), self.high))
 
 
-def with_bounds(
-    loop: ir.Operation, bounds: tuple[ir.Value, ir.Value], init: ir.Value, known: dict[ir.Value, ir.Value]
-) -> ir.Operation:
-    """A copy of a loop of one carried value, with other bounds and another start, at the insertion point."""
-    copy = clone(loop, known)
-    for k, x in ((0, bounds[0]), (1, bounds[1]), (3, init)):
-        copy.operands[k] = x
-    return copy
-
-
 def is_known(x: ir.Value, forall: ir.Operation) -> bool:
     """Whether the host can compute a value that a forall uses."""
     if is_outside(x, forall):
