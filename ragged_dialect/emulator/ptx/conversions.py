@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect.emulator.ptx.body import Body
-from ragged_dialect.emulator.ptx.floats import finish, flushed, llvm_function, relu, suffix
+from ragged_dialect.emulator.ptx.floats import finish, flushed, llvm_function, relu
 from ragged_dialect.emulator.ptx.forms import Found
 from ragged_dialect.emulator.ptx.types import TYPES, Type
 
@@ -50,7 +50,7 @@ def to_integer(body: Body, found: Found) -> None:
     target, source = found.kind(0), found.type
     value = flushed(body, found.has("ftz"), source, found.values(body)[0])
     rounded = _integral(body, found, source, value)
-    kind, name = source.llvm, suffix(source)
+    kind, name = source.llvm, source.suffix
     if source.bits == 16:  # LLVM's code for processors that have these types makes something else of a NaN, or 0
         rounded = body.emit(f"fpext {kind} {rounded} to float")
         kind, name = "float", "f32"

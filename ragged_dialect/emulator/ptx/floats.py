@@ -17,18 +17,12 @@ _SMALLEST = {
     "double": "0x0010000000000000",
 }
 """The least normal numbers: 2^-14, 2^-126 and 2^-1022."""
-_LLVM_SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 _FUNCTIONS = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "sqrt": "sqrt", "abs": "fabs"}
-
-
-def suffix(kind: Type) -> str:
-    """How LLVM names a type in its functions."""
-    return ("v2" if kind.llvm[0] == "<" else "") + _LLVM_SUFFIX[_element(kind)]
 
 
 def llvm_function(body: Body, name: str, kind: Type, values: list[str]) -> str:
     """A call of an LLVM function whose operands and result have one type."""
-    return body.call(f"llvm.{name}.{suffix(kind)}", kind.llvm, [kind.llvm] * len(values), values)
+    return body.call(f"llvm.{name}.{kind.suffix}", kind.llvm, [kind.llvm] * len(values), values)
 
 
 def number(kind: Type, value: str) -> str:

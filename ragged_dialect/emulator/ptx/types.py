@@ -27,6 +27,11 @@ class Type(NamedTuple):
         """Whether it is a float, or two packed ones."""
         return self.llvm[0] != "i"
 
+    @property
+    def suffix(self) -> str:
+        """How LLVM names a float, or two packed ones, in its functions."""
+        return f"v2{self.name[:-2]}" if self.llvm[0] == "<" else self.name
+
 
 _FLOATS = {
     "f16": (16, "half"),
