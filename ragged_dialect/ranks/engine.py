@@ -6,6 +6,7 @@ import importlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
@@ -78,6 +79,10 @@ class Engine(ABC):
         """Of the exchanges of all groups."""
         return Order()
 
+    def turn(self) -> AbstractContextManager[None]:
+        """Of one exchange, see `Order.turn`."""
+        return self.order.turn()
+
     @abstractmethod
     def post(self, rank: int, data: Bytes) -> None:
         """Send bytes without waiting; nobody changes them."""
@@ -126,6 +131,37 @@ class Engine(ABC):
         thread, or that one is gone."""
         self._heard = self._heard or self.failure or self.notice()
         return Told(self._heard) if self._heard else None
+
+
+class Alone(Engine):
+    """Of a process without others: nobody fails, and its threads need not take turns."""
+
+    rank = 0
+    size = 1
+    background = False
+
+    def post(self, rank: int, data: Bytes) -> None:
+        """To nobody."""
+
+    def tell(self, rank: int, text: bytes) -> None:
+        """To nobody."""
+
+    def notice(self) -> str:
+        """Of nobody."""
+        return ""
+
+    def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
+        """Of nobody."""
+
+    def flush(self, deadline: float) -> None:
+        """Nothing was sent."""
+
+    def fail(self, text: str) -> None:
+        """The next exchange is another matter."""
+
+    def turn(self) -> AbstractContextManager[None]:
+        """At any time."""
+        return nullcontext()
 
 
 class Link(ABC):

@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from functools import partial
 from types import TracebackType
@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from ragged_dialect.errors import MASKED, ArgumentError, RankError, told
 from ragged_dialect.host_memory import copied, room
 from ragged_dialect.narrowing import is_boolean
-from ragged_dialect.ranks.engine import TEXT, Bytes, DeviceArray, Engine, Link, Told, wait_until
-from ragged_dialect.ranks.order import Order
+from ragged_dialect.ranks.engine import TEXT, Alone, Bytes, DeviceArray, Engine, Link, Told
 
 Words: TypeAlias = NDArray[np.int64]
 Exchange: TypeAlias = (
@@ -64,9 +63,6 @@ class Group:
     As a context it is the group of the calls inside, and leaving it is a barrier: it waits for the other ranks. A rank
     that leaves it by an exception tells the others, whose next exchange is a RankError with that text."""
 
-    rank = 0
-    size = 1
-
     def __init__(self, engine: Engine | None = None, timeout: float = TIMEOUT, link: Link | None = None) -> None:
         numbers = (int, float, np.integer, np.floating)
         if is_boolean(timeout) or not isinstance(timeout, numbers):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -75,14 +71,12 @@ class Group:
             raise ArgumentError(f"expected a timeout in (0, {_LONGEST:g}] seconds, got {timeout!r}")
         if engine is not None and not isinstance(engine, Engine):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"expected an engine or None, got {type(engine).__name__}")
-        self.engine = engine
-        self._order: Order | None = None
+        self.engine = Alone() if engine is None else engine
+        self.engine.process = self.engine.process or os.getpid()
+        self.rank, self.size = self.engine.rank, self.engine.size
         self.link = link
         """What carries rows between devices, where there is such."""
         self._timeout = float(timeout)
-        if engine is not None:
-            engine.process = engine.process or os.getpid()
-            self.rank, self.size, self._order = engine.rank, engine.size, engine.order
         self._count = 0
         self._entered: list[Token[Group]] = []
         self.begun: dict[int, Future[object]] = {}
@@ -103,8 +97,8 @@ class Group:
             if self._entered or self._is_forked:
                 return
             if error is None or isinstance(error, Exception):  # Ctrl-C does not wait for other ranks
-                self._settle()
-            if self.engine is None or self.engine.failure:
+                self.engine.order.settle()
+            if self.engine.failure:
                 return
             if error is not None:
                 self._tell(told(error))
@@ -114,7 +108,7 @@ class Group:
                 self._flush()
             self._count = 0
         except BaseException as stopped:  # Ctrl-C between two steps: nobody else tells of that
-            if self.engine is not None and not self.engine.failure:
+            if not self.engine.failure:
                 self._tell(told(stopped))
             raise
         finally:
@@ -124,7 +118,7 @@ class Group:
     def fail(self, text: str) -> None:
         """Tell the other ranks that this one failed, once what was begun has ended. The group is of no use then."""
         try:
-            self._settle()
+            self.engine.order.settle()
         except BaseException as error:  # Ctrl-C
             self._tell(told(error))
             raise
@@ -133,15 +127,15 @@ class Group:
     @property
     def _is_forked(self) -> bool:
         """Whether this process is no rank, but was forked of one: what it sent others would take for that one's."""
-        return self.engine is not None and self.size > 1 and self.engine.process != os.getpid()
+        return self.size > 1 and self.engine.process != os.getpid()
 
     def _tell(self, text: str) -> None:
-        if self.engine is None or self._is_forked:
+        if self._is_forked:
             return
         text = f"rank {self.rank} failed: {text}"
         notice = text.encode(errors="replace")[:TEXT]
         tells = [partial(self.engine.tell, other, notice) for other in self._others()]
-        left = [partial(self.engine.fail, text), self._settle, *tells]  # what was begun ends at once then
+        left = [partial(self.engine.fail, text), self.engine.order.settle, *tells]  # what was begun ends at once then
         stopped: BaseException | None = None
         for _ in range(_TRIES):
             try:
@@ -163,12 +157,12 @@ class Group:
         """An exchange that ends halfway, by whatever exception, has failed on every rank: of the next one nobody could
         tell what is still under way."""
         try:
-            with self._order.turn() if self._order else nullcontext():
+            with self.engine.turn():
                 yield
         except Told as error:
             raise self._failed(str(error)) from None
         except BaseException as error:
-            if self.engine is not None and not self.engine.failure:
+            if not self.engine.failure:
                 self._tell(str(error) if isinstance(error, RankError) else told(error))
             raise
 
@@ -220,14 +214,13 @@ class Group:
             here, there = (a.reshape(-1).view(np.uint8) for a in (send, receive))
             rank = self.rank
             there[own[rank] : own[rank + 1]] = here[out[rank] : out[rank + 1]]
-            if self.engine is not None:
-                for other in self._others():
-                    if out[other + 1] > out[other]:
-                        self.engine.post(other, copied(here[out[other] : out[other + 1]]))  # which stays as it is
-                for other in self._others():
-                    if own[other + 1] > own[other]:
-                        self._fetch(other, there[own[other] : own[other + 1]])
-                self._flush()
+            for other in self._others():
+                if out[other + 1] > out[other]:
+                    self.engine.post(other, copied(here[out[other] : out[other + 1]]))  # which stays as it is
+            for other in self._others():
+                if own[other + 1] > own[other]:
+                    self._fetch(other, there[own[other] : own[other + 1]])
+            self._flush()
             if lengths:
                 self._check_lengths(there.view(np.int64), receives)
 
@@ -245,11 +238,9 @@ class Group:
         self._begin(len(sends) - 1)
         with self._all_or_none():
             out, own = self._agreed(sends, receives, row_bytes, what)
-            if self.engine is not None:
-                self._flush()
+            self._flush()
             try:
-                wait = wait_until if self.engine is None else self.engine.wait
-                self.link.carry(send, out, receive, own, partial(wait, deadline=self._deadline()))
+                self.link.carry(send, out, receive, own, partial(self.engine.wait, deadline=self._deadline()))
             except TimeoutError:
                 text = f"expected all ranks to send and take rows within {self._timeout:g} s"
                 raise RankError(text) from None
@@ -258,8 +249,8 @@ class Group:
         """Of an exchange, what no other rank needs to know."""
         if self._is_forked:
             raise RankError("expected the process that is the rank, got one that was forked of it")
-        self._settle()
-        if self.engine is not None and self.engine.failure:
+        self.engine.order.settle()
+        if self.engine.failure:
             raise RankError(f"expected a group that works, got one that failed before: {self.engine.failure}")
         self.require_ranks(ranks)
 
@@ -275,12 +266,12 @@ class Group:
         """Do some exchanges while the caller goes on, after those that were begun before; the number is that of their
         outcome in `begun`. Where an engine takes calls of one thread only, the caller does them."""
         self._turns += 1
-        if self.engine is None or self._order is None or not self.engine.background:
+        if not self.engine.background:
             done = Future[object]()
             done.set_result(work(self.exchange))
             self.begun[self._turns] = done
         else:
-            begun = self._order.begin(partial(work, self.exchange), f"exchanges of rank {self.rank}")
+            begun = self.engine.order.begin(partial(work, self.exchange), f"exchanges of rank {self.rank}")
             self.begun[self._turns] = begun
         return self._turns
 
@@ -290,10 +281,6 @@ class Group:
             raise ArgumentError(
                 f"all_to_all: expected a leading extent of {self.size}, the number of ranks, got {count}"
             )
-
-    def _settle(self) -> None:
-        if self._order is not None:
-            self._order.settle()
 
     def _check_lengths(self, lengths: Words, receives: Sequence[int]) -> None:
         """Lengths of other ranks are data like any other, which may be right on those."""
@@ -310,8 +297,6 @@ class Group:
     def _agree(self, state: int, what: int, sends: Sequence[int], receives: Sequence[int]) -> None:
         """The first two rounds. RankError, on every rank, where one of them does not go on."""
         self._count += 1
-        if self.engine is None:
-            return
         headers = self._round([self._header(state, what, "", n) for n in sends])
         states = {rank: int(header[0]) for rank, header in headers.items()}
         for rank, other in states.items():
@@ -342,31 +327,26 @@ class Group:
 
     def _failed(self, text: str) -> RankError:
         """Of what the others know, or find out by themselves."""
-        if self.engine is not None:
-            self.engine.fail(text)
+        self.engine.fail(text)
         return RankError(text)
 
     def _round(self, headers: Sequence[Words]) -> dict[int, Words]:
         """A header to every other rank, and those of the others."""
-        engine = self.engine
-        assert engine is not None
         found = {other: np.empty(_HEADER, np.int64) for other in self._others()}
         for other in found:
-            engine.post(other, headers[other].view(np.uint8))
+            self.engine.post(other, headers[other].view(np.uint8))
         for other, header in found.items():
             self._fetch(other, header.view(np.uint8))
         return found
 
     def _flush(self) -> None:
         """Wait until what was sent is under way."""
-        assert self.engine is not None
         try:
             self.engine.flush(self._deadline())
         except TimeoutError:
             raise RankError(f"expected all ranks to take what they are sent within {self._timeout:g} s") from None
 
     def _fetch(self, other: int, into: Bytes) -> None:
-        assert self.engine is not None
         try:
             self.engine.fetch(other, into, self._deadline())
         except TimeoutError:
