@@ -11,6 +11,7 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, math, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import copy_attributes, copy_regions, inlined
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.match import bit_width, is_read, view_of
 from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.layout import Layout
@@ -155,7 +156,7 @@ class _Attention:
         k = without_gaps(k)  # the scores have its levels
         self.rows = f"bi{self.heads}"
         self.q = _Named(self._queries(q), f"{self.rows}d")
-        self.k, self.v = _Named(self._widened(k), "bjhd"), _Named(self._widened(v), "bjhe")
+        self.k, self.v = _Named(converted(k, self.wide), "bjhd"), _Named(converted(v, self.wide), "bjhe")
         outer, inner = self.nested
         self.order = f"b{outer}{self.heads}{inner}" if keys_last else f"b{outer}{inner}{self.heads}"
         self.unmasked = self._unmasked()
@@ -287,21 +288,13 @@ class _Attention:
         used = likes[: 2 if "j" in dims else 1]
         return builders.empty(used, tensor_type(RaggedShape(layout, shape), self.wide), sources, own)
 
-    def _widened(self, x: ir.Value) -> ir.Value:
-        if self.wide == x.type.element_type:
-            return x
-        return arith.extf(tensor_type(shape_of(x.type), self.wide), x)
-
     def _narrowed(self, x: _Named) -> ir.Value:
         """What has heads of queries as a result has them, in the type of the queries."""
-        return self._short(self._joined(x))
-
-    def _short(self, x: ir.Value) -> ir.Value:
-        return x if self.wide == self.element else arith.truncf(tensor_type(shape_of(x.type), self.element), x)
+        return converted(self._joined(x), self.element)
 
     def _queries(self, x: ir.Value) -> ir.Value:
         """What has heads of queries, these in groups: a view."""
-        x = self._widened(x)
+        x = converted(x, self.wide)
         if self.groups == 1:
             return x
         rest = [[k] for k in range(3, len(x.type.shape))]
@@ -347,7 +340,7 @@ class _Jvp(_Derivative):
     def made(self) -> Made:
         given = view_of(self.op, AttentionJvpOp)
         tq = self._scaled(_Named(self._queries(given.tq), self.q.dims))
-        tk = _Named(self._widened(given.tk), self.k.dims)
+        tk = _Named(converted(given.tk, self.wide), self.k.dims)
         first = self._sum([tq, self.k], self.order, _product)
         second = self._sum([self._scaled(self.q), tk], self.order, _product)
         parts = self._of_scores([first, second], lambda a: arith.addf(a[0], a[1]))
@@ -356,7 +349,7 @@ class _Jvp(_Derivative):
         def output() -> ir.Value:
             outs = f"{self.rows}e"
             of_scores = self._sum([parts, self.v], outs, _product)
-            of_values = self._sum([self.weights, _Named(self._widened(given.tv), self.v.dims)], outs, _product)
+            of_values = self._sum([self.weights, _Named(converted(given.tv, self.wide), self.v.dims)], outs, _product)
             ins = [of_scores, of_values, totals, _Named(self._queries(given.o), outs)]
             return self._narrowed(self._map(ins, lambda a: arith.subf(arith.addf(a[0], a[1]), arith.mulf(a[2], a[3]))))
 
@@ -383,10 +376,10 @@ class _VjpKv(_Vjp):
 
     def made(self) -> Made:
         def keys() -> ir.Value:
-            return self._short(self._scaled(self._sum([self.parts, self.q], self.k.dims, _product)).value)
+            return converted(self._scaled(self._sum([self.parts, self.q], self.k.dims, _product)).value, self.element)
 
         def values() -> ir.Value:
-            return self._short(self._sum([self.weights, self.upstream], self.v.dims, _product).value)
+            return converted(self._sum([self.weights, self.upstream], self.v.dims, _product).value, self.element)
 
         return keys, values
 

@@ -9,6 +9,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import defining_op, made_by, view_of
 from ragged_dialect.ir.walk import find_ops, replace
@@ -18,7 +19,7 @@ from ragged_dialect.ops.making import ReduceAcrossOp
 from ragged_dialect.passes.analysis.loop_nest import FusedNest
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.nests import Access, mapped
-from ragged_dialect.passes.differentiate.values import converted, empty_without
+from ragged_dialect.passes.differentiate.values import empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
 from ragged_dialect.types import dense_type, is_ragged, shape_of
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 
 from ragged_dialect._mlir import arith, ir, math
-from ragged_dialect.ir.match import element_of
+from ragged_dialect.ir.match import element_of, with_element
 
 _ORDERED = {"==": arith.CmpFPredicate.OEQ, "<": arith.CmpFPredicate.OLT, "<=": arith.CmpFPredicate.OLE,
             ">": arith.CmpFPredicate.OGT, ">=": arith.CmpFPredicate.OGE}  # fmt: skip
@@ -67,11 +67,6 @@ class Emitter:
         known = yes if isinstance(yes, Number) else no
         assert isinstance(known, Number)
         return Number(self, self.plain(arith.select, condition, known.same(yes), known.same(no)))
-
-
-def with_element(kind: ir.Type, element: ir.Type) -> ir.Type:
-    """A type with another type of its lanes; of a scalar that type itself."""
-    return ir.VectorType.get(kind.shape, element) if isinstance(kind, ir.VectorType) else element
 
 
 class Number:

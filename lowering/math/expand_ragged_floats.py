@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.host_cpu import host_has, is_x86
 from ragged_dialect.ir.functions import functions_of
-from ragged_dialect.ir.match import blocks_of, element_of
+from ragged_dialect.ir.match import blocks_of, element_of, with_element
 from ragged_dialect.ir.walk import ops_in, replace
-from ragged_dialect.lowering.math.emitter import Bits, Emitter, Number, with_element
+from ragged_dialect.lowering.math.emitter import Bits, Emitter, Number
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 BFLOAT_ROUNDING = "__truncsfbf2"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.kinds import combine, neutral
 from ragged_dialect.ir.match import is_float, view_of
 from ragged_dialect.layout import RAGGED, Layout
@@ -102,7 +103,7 @@ def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
     kinds = ["parallel" if d in kept else "reduction" for d in range(source.shape.rank)]
 
     def payload(arguments: list[ir.Value], index: Callable[[int], ir.Value]) -> list[ir.Value]:
-        x = arguments[0] if inner == element else arith.extf(inner, arguments[0])
+        x = converted(arguments[0], inner)
         return list(add_to_pair(arguments[1], arguments[2], x)) if len(outs) > 1 else [combine(kind, arguments[1], x)]
 
     loops = [list(range(source.shape.rank)), *[kept] * len(outs)]
@@ -175,8 +176,7 @@ class _Printer:
             else:
                 self("int", [x if x.type.width == 64 else arith.extsi(build.i64(), x)])
             return
-        double = ir.F64Type.get()
-        self("float", [x if x.type == double else arith.extf(double, x)])
+        self("float", [converted(x, ir.F64Type.get())])
 
     def __call__(self, name: str, operands: Sequence[ir.Value]) -> None:
         call_external(self.module, f"ragged_print_{name}", operands)

@@ -9,6 +9,7 @@ from ragged_dialect._mlir import arith, ir, memref, tensor
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.kinds import combine
 from ragged_dialect.ir.match import defining_op, filled_with, view_of
 from ragged_dialect.ir.memory import room, tensor_of
@@ -17,7 +18,6 @@ from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.lowering.scf.context import Lowering
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.grouping import ScatterAddOp
-from ragged_dialect.passes.differentiate.values import converted
 
 _TERMS = 16
 """Terms of a part of a sum at positions for each of the sums it has: these take 6% of the memory of all terms, and as

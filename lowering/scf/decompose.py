@@ -10,11 +10,12 @@ from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import along, generic, without
 from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.kinds import neutral
 from ragged_dialect.ir.walk import replace
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.differentiate.values import converted, empty_like, empty_without
+from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.traits import check_elements
 
 

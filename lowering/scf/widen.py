@@ -6,6 +6,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.match import combiner_of, defining_op, filled_with, is_read, is_sum_of_products, terminator
 from ragged_dialect.ir.walk import replace
 from ragged_dialect.iteration import output_count
@@ -105,8 +106,7 @@ def _converted(x: ir.Value, out: ir.Value) -> ir.Value:
     """The elements of `x` with the element type of `out`."""
     maps = [ir.AffineMap.get_identity(len(x.type.shape))] * 2
     element = out.type.element_type
-    change = arith.extf if element == _wide() else arith.truncf
-    return generic([x], [out], maps, ["parallel"] * len(x.type.shape), lambda a: [change(element, a[0])]).result
+    return generic([x], [out], maps, ["parallel"] * len(x.type.shape), lambda a: [converted(a[0], element)]).result
 
 
 def _rebuilt(op: ir.Operation, starts: list[ir.Value], combiners: dict[int, ir.Operation]) -> ir.Operation:
@@ -127,5 +127,5 @@ def _rebuilt(op: ir.Operation, starts: list[ir.Value], combiners: dict[int, ir.O
 def _combined(combiner: ir.Operation, mapping: ValueMap) -> ir.Value:
     """A combiner in f32, of an accumulator that is wide and a value that is not."""
     operands = [mapping.get(v, v) for v in combiner.operands]
-    wide = [v if v.type == _wide() else arith.extf(_wide(), v) for v in operands]
+    wide = [converted(v, _wide()) for v in operands]
     return ir.Operation.create(combiner.name, results=[_wide()], operands=wide).result

@@ -10,6 +10,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.expressions import affine_value
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.match import definer, element_of, loop_of
 from ragged_dialect.iteration import AT_LOOPS, Use, expr_uses
 from ragged_dialect.ops.attention import wide
@@ -19,7 +20,6 @@ from ragged_dialect.passes.differentiate.scatter import Place, added, flat
 from ragged_dialect.passes.differentiate.tables import DerivativeFailure
 from ragged_dialect.passes.differentiate.values import (
     before_widening,
-    converted,
     empty_like,
     empty_without,
     or_zeros,

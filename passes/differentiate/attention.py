@@ -10,12 +10,13 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import inlined
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.match import element_of
 from ragged_dialect.ops.attention import AttentionJvpOp, AttentionOp, AttentionVjpKvOp, AttentionVjpQOp
 from ragged_dialect.ops.regions import YieldOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import converted, or_zeros, zeros_like
+from ragged_dialect.passes.differentiate.values import or_zeros, zeros_like
 from ragged_dialect.passes.differentiate.views import without_gaps
 from ragged_dialect.passes.ragged_decompose_attention import decomposed
 

@@ -9,6 +9,7 @@ from ragged_dialect._mlir import arith, ir, scf, tensor
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import ValueMap
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.match import definer, element_of
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.differentiate.control import (
@@ -23,7 +24,7 @@ from ragged_dialect.passes.differentiate.control import (
 )  # fmt: skip
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import assert_like, converted, or_zeros, zeros_like
+from ragged_dialect.passes.differentiate.values import assert_like, or_zeros, zeros_like
 from ragged_dialect.passes.differentiate.views import reassembled, storage_of
 from ragged_dialect.types import is_tensor
 

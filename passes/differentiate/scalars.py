@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir import build
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import compare, converted, is_chosen, number_like, zeros_like
+from ragged_dialect.passes.differentiate.values import compare, is_chosen, number_like, zeros_like
 
 
 def _sum(*terms: ir.Value | None) -> ir.Value | None:

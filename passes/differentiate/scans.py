@@ -7,11 +7,12 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import shapes
+from ragged_dialect.ir.floats import converted
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.making import RecurrenceOp, ScanOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import linearizes, transposes
-from ragged_dialect.passes.differentiate.values import converted, number_like, zeros_like
+from ragged_dialect.passes.differentiate.values import number_like, zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, without_gaps
 from ragged_dialect.traits import has_unit
 

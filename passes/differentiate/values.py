@@ -8,21 +8,17 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.match import defining_op, element_of, made_by, terminator
+from ragged_dialect.ir.floats import converted
+from ragged_dialect.ir.match import defining_op, made_by, terminator
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
 from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
 
 
-def with_element(type_: ir.RankedTensorType, element: ir.Type) -> ir.RankedTensorType:
-    """A tensor type with other elements."""
-    return tensor_type(shape_of(type_), element)
-
-
 def empty_like(x: ir.Value, element: ir.Type | None = None) -> ir.Value:
     """An uninitialised tensor with the type and the structure of another, perhaps of other elements."""
-    made = x.type if element is None else with_element(x.type, element)
+    made = x.type if element is None else tensor_type(shape_of(x.type), element)
     if not is_ragged(made):
         return shapes.cast(shapes.empty(shapes.dims(x), made.element_type), made)
     return empty_of(made, x)
@@ -81,21 +77,6 @@ def assert_like(value: ir.Value, other: ir.Value, op: str) -> None:
             builders.assert_conform(value, other, [(d, d) for d in (*layout.above(dim), dim)], op)
         elif value.type.shape[dim] == DYNAMIC and layout.is_plain(dim):
             builders.assert_conform(value, other, [(dim, dim)], op)
-
-
-def converted(x: ir.Value, type_: ir.Type) -> ir.Value:
-    """A float, or a tensor of floats, in the precision of a type."""
-    wanted, got = element_of(type_), element_of(x.type)
-    if wanted == got:
-        return x
-    assert isinstance(wanted, ir.FloatType)
-    assert isinstance(got, ir.FloatType)
-    if wanted.width == got.width:  # float16 and bfloat16
-        return converted(converted(x, ir.F32Type.get()), type_)
-    target = with_element(x.type, wanted) if is_tensor(x.type) else wanted
-    if isinstance(x.type, ir.VectorType):
-        target = ir.VectorType.get(x.type.shape, wanted, scalable=x.type.scalable_dims)
-    return (arith.extf if wanted.width > got.width else arith.truncf)(target, x)
 
 
 def unrounded(x: ir.Value, type_: ir.Type) -> ir.Value:

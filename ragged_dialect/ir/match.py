@@ -144,6 +144,15 @@ def element_of(type_: ir.Type) -> ir.Type:
     return type_.element_type if isinstance(type_, (ir.VectorType, ir.RankedTensorType)) else type_
 
 
+def with_element(type_: ir.Type, element: ir.Type) -> ir.Type:
+    """The type of a vector or tensor with other elements; of a number, the element type itself."""
+    if isinstance(type_, ir.RankedTensorType):
+        return ir.RankedTensorType.get(type_.shape, element, encoding=type_.encoding)
+    if isinstance(type_, ir.VectorType):
+        return ir.VectorType.get(type_.shape, element, scalable=type_.scalable_dims)
+    return element
+
+
 def loop_of(expr: ir.AffineExpr) -> int:
     """Which dim an affine expression is."""
     assert isinstance(expr, ir.AffineDimExpr)

@@ -8,6 +8,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.ir import build
+from ragged_dialect.ir.floats import converted
 
 BOOL, INT32, INT64, SINGLE = (np.dtype(name) for name in ("bool", "int32", "int64", "float32"))
 
@@ -64,7 +65,7 @@ def convert(x: ir.Value, source: DType, target: DType) -> ir.Value:
     if b == "b":
         return compare("ne", x, constant(source, 0))
     if a == "f" and b == "f":
-        return _float_to_float(x, source, target)
+        return converted(x, type_)
     if a == "f":
         return _float_to_integer(x, source, target)
     if b == "f":
@@ -72,12 +73,6 @@ def convert(x: ir.Value, source: DType, target: DType) -> ir.Value:
     if a == "b":
         return arith.extui(type_, x)
     return (arith.extsi if target.itemsize > source.itemsize else arith.trunci)(type_, x)
-
-
-def _float_to_float(x: ir.Value, source: DType, target: DType) -> ir.Value:
-    if source.itemsize == target.itemsize:  # float16 and bfloat16
-        return convert(convert(x, source, SINGLE), SINGLE, target)
-    return (arith.extf if target.itemsize > source.itemsize else arith.truncf)(element_type(target), x)
 
 
 def _float_to_integer(x: ir.Value, source: DType, target: DType) -> ir.Value:
