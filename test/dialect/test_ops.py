@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from ragged_dialect import ops
+from ragged_dialect import builders, ops
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import analyze
 from ragged_dialect.ops.base import MixedOp, RaggedOp
+from ragged_dialect.reference.program import HANDLERS
 from ragged_dialect.segments import GROUPS, MIXED_OPS
 
 OPS = [ops.OPS[name] for name in sorted(ops.OPS)]
@@ -41,6 +42,13 @@ class TestClasses:
         """No question about an op is left to what the base class happens to do."""
         assert op.checks is not RaggedOp.checks
         assert hasattr(op, "infer") or op.verify_invariants is not RaggedOp.verify_invariants
+
+    def test_meanings_and_builders(self) -> None:
+        """Every op is run by the reference, and made by a function of its name."""
+        names = {op.OPERATION_NAME for op in OPS} - {"ragged.yield"}  # a part of others
+        assert names <= set(HANDLERS)
+        made = {name.removeprefix("ragged.") for name in names}
+        assert {name for name in made if not hasattr(builders, f"{name}_" if name == "print" else name)} == set()
 
     def test_all_ops_are_exported(self) -> None:
         made, pending = set(), [RaggedOp]
