@@ -329,7 +329,7 @@ def _classify(body: Body) -> None:
     for op in body.ops:
         inside = [x for x in op.operands if body.is_inside(x)]
         if op.name in ("memref.load", "memref.store"):
-            _classify_access(body, op, op.name == "memref.store")
+            _classify_access(body, op)
         elif guard_of(op) is not None:
             continue
         elif op.name == "scf.while":
@@ -388,8 +388,13 @@ def require_vector_form(op: ir.Operation) -> None:
     _require_kind(op)
 
 
-def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
-    buffer, indices = op.operands[stores], list(op.operands)[1 + stores :]
+def accessed(op: ir.Operation) -> list[ir.Value]:
+    """The buffer that a load or a store is of, and the indices there."""
+    return list(op.operands)[op.name == "memref.store" :]
+
+
+def _classify_access(body: Body, op: ir.Operation) -> None:
+    stores, (buffer, *indices) = op.name == "memref.store", accessed(op)
     varying = [x for x in indices if body.is_inside(x) and x not in body.uniform]
     if not varying and not stores:
         body.uniform.add(op.results[0])
@@ -451,17 +456,16 @@ def _require_apart(body: Body) -> None:
     looked_up = [load for walk in body.walks for load in find_ops(walk, "memref.load")]
     written = [op for op in found if op.name == "memref.store"]
     folded = [one.store for one in body.accumulators if one.store is not None]
-    roots = {buffer: root(buffer) for buffer in map(_buffer_of, [*found, *looked_up, *folded])}
+    roots = {op: root(accessed(op)[0]) for op in (*found, *looked_up, *folded)}
     own = {buffer for buffer in roots.values() if is_own(buffer)}
 
     def are_apart(a: ir.Operation, b: ir.Operation) -> bool:
-        one, other = roots[_buffer_of(a)], roots[_buffer_of(b)]
+        one, other = roots[a], roots[b]
         return one != other and one in own and other in own
 
     for store in written:
-        place = list(store.operands)[1:]
         for op in found:
-            same = list(op.operands)[op.name == "memref.store" :] == place
+            same = accessed(op) == accessed(store)
             late = op.name == "memref.load" and store.is_before_in_block(op)
             if op != store and (late or op.name == "memref.store" or not same) and not are_apart(op, store):
                 raise Unfit("memory that may be one")
@@ -471,15 +475,10 @@ def _require_apart(body: Body) -> None:
         others = all(apart(op.operands[0], body.packed.buffer) for op in [*found, *looked_up])
         if written or folded or not others:
             raise Unfit("memory that may be one")
-    sums, others = ([roots[_buffer_of(op)] for op in ops] for ops in (folded, [*found, *looked_up]))
+    sums, others = ([roots[op] for op in ops] for ops in (folded, [*found, *looked_up]))
     distinct = len({*sums}) == len(sums) and own.issuperset([*sums, *others]) and not {*sums} & {*others}
     if folded and len(sums) + len(others) > 1 and not distinct:
         raise Unfit("memory that may be one")
-
-
-def _buffer_of(access: ir.Operation) -> ir.Value:
-    """What a load or a store is of."""
-    return access.operands[access.name == "memref.store"]
 
 
 def apart(a: ir.Value, b: ir.Value) -> bool:

@@ -15,7 +15,7 @@ from ragged_dialect.lowering.buffers.subviews import is_address
 from ragged_dialect.lowering.loops.annotations import keep_rolled
 from ragged_dialect.lowering.nests.combiners import Combiner
 from ragged_dialect.lowering.vector import settled
-from ragged_dialect.lowering.vector.body import Body, Unfit, apart, body_of, free_combiner
+from ragged_dialect.lowering.vector.body import Body, Unfit, accessed, apart, body_of, free_combiner
 from ragged_dialect.lowering.vector.columns import joined, picked
 from ragged_dialect.lowering.vector.emit import SHORTEST, counted, full
 from ragged_dialect.lowering.vector.lanes import first_lanes, lanes_type, splat
@@ -214,7 +214,7 @@ class RowFold:
         order, or something is read that is neither these nor the same row for all."""
         counts = [op for one in self.counted for op in (one.load, one.store)]
         accesses = [op for op in self.body.ops if op.name.startswith("memref.") and op not in counts]
-        widths = [byte_size(op.operands[op.name == "memref.store"].type.element_type) for op in accesses]
+        widths = [byte_size(accessed(op)[0].type.element_type) for op in accesses]
         if not widths or self.columns is None:  # all rows only count
             return None
         least, masked = registers.least(max(widths)), self.body.bytes <= set(registers.masked)
@@ -237,7 +237,7 @@ class RowFold:
 
     def _is_dense(self, access: ir.Operation) -> bool:
         """Whether rows are read or written that lie side by side."""
-        buffer, *indices = list(access.operands)[access.name == "memref.store" :]
+        buffer, *indices = accessed(access)
         strides, _ = buffer.type.get_strides_and_offset()
         rows = self.loop.regions[0].blocks[0].arguments[0]
         return indices[-2:] == [rows, self.body.index] and strides[-2:] == [self.known, 1]

@@ -12,7 +12,7 @@ from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import body_ops, byte_size, constant_int, defining_op, made_by, terminator
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers.subviews import VIEWS
-from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, apart, body_of
+from ragged_dialect.lowering.vector.body import Accumulator, Body, Unfit, accessed, apart, body_of
 from ragged_dialect.lowering.vector.emit import before, carried_into, counted, folded_lanes, is_count, total_of
 from ragged_dialect.lowering.vector.lanes import first_lanes
 from ragged_dialect.lowering.vector.machine import Registers
@@ -221,7 +221,7 @@ def row_of(body: Body, op: ir.Operation) -> Row | None:
     """The row of elements that an access of a body goes along."""
     if op.name not in ("memref.load", "memref.store"):
         return None
-    buffer, *indices = list(op.operands)[op.name == "memref.store" :]
+    buffer, *indices = accessed(op)
     if not indices or indices[-1] != body.index or any(body.is_inside(x) for x in (buffer, *indices[:-1])):
         return None
     return buffer, tuple(indices[:-1])
