@@ -41,6 +41,16 @@ def bits_of(value: ir.Value) -> ir.Value:
     return arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
 
 
+def of_bits(bits: ir.Value, type_: ir.Type) -> ir.Value:
+    """The scalar of a type from an integer with its bits, and maybe more."""
+    if isinstance(type_, ir.IndexType):
+        return build.to_index(bits)
+    width = bit_width(type_)
+    if width < bits.type.width:
+        bits = arith.trunci(ir.IntegerType.get_signless(width), bits)
+    return bits if bits.type == type_ else arith.bitcast(type_, bits)
+
+
 def to_words(value: ir.Value) -> list[ir.Value]:
     """A scalar as i32 words, low first."""
     value = bits_of(value)
@@ -55,14 +65,7 @@ def to_words(value: ir.Value) -> list[ir.Value]:
 
 def from_words(words: list[ir.Value], type_: ir.Type) -> ir.Value:
     """The scalar of a type from its words."""
-    if isinstance(type_, ir.IndexType):
-        return build.to_index(from_words(words, build.i64()))
-    if not isinstance(type_, ir.IntegerType):
-        integer = from_words(words, ir.IntegerType.get_signless(bit_width(type_)))
-        return arith.bitcast(type_, integer)
-    if type_.width < 32:
-        return arith.trunci(type_, words[0])
-    if type_.width == 32:
-        return words[0]
-    low, high = (arith.extui(type_, word) for word in words)
-    return arith.ori(arith.shli(high, build.constant(type_, 32)), low)
+    if len(words) == 1:
+        return of_bits(words[0], type_)
+    low, high = (arith.extui(build.i64(), word) for word in words)
+    return of_bits(arith.ori(arith.shli(high, build.constant(build.i64(), 32)), low), type_)

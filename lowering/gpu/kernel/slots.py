@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import bit_width, byte_size
+from ragged_dialect.ir.match import byte_size
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES, shared_size
-from ragged_dialect.lowering.gpu.kernel.shuffle import bits_of
+from ragged_dialect.lowering.gpu.kernel.shuffle import bits_of, of_bits
 
 
 class Slots:
@@ -84,10 +84,4 @@ def _with_type(value: ir.Value, type_: ir.Type) -> ir.Value:
     if value.type == type_:
         return value
     bits = bits_of(value)
-    if bits.type != build.i64():
-        bits = arith.extui(build.i64(), bits)
-    if isinstance(type_, ir.IndexType):
-        return build.to_index(bits)
-    if bit_width(type_) < bits.type.width:
-        bits = arith.trunci(ir.IntegerType.get_signless(bit_width(type_)), bits)
-    return bits if bits.type == type_ else arith.bitcast(type_, bits)
+    return of_bits(bits if bits.type == build.i64() else arith.extui(build.i64(), bits), type_)
