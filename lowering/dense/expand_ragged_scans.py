@@ -135,7 +135,7 @@ def _in_tiles(op: ir.Operation, tile: int) -> ir.Value:
 def _tiles(offsets: ir.Value, rows: ir.Value, tile: int) -> tuple[ir.Value, ir.Value]:
     """Of every component its first tile, and of every tile its first row, each with one entry more. Component g begins
     with tile offsets[g] / tile + g: that needs no sums, and a component has at most one tile that is empty."""
-    components = build.value(build.sub(shapes.dim(offsets, 0), 1))
+    components = build.value(vectors.count(offsets))
 
     def first(g: ir.Value) -> ir.Value:
         return arith.addi(arith.divui(shapes.load(offsets, g), build.value(tile)), g)

@@ -52,11 +52,9 @@ def lower_row_ids(ctx: Lowering, op: ir.Operation) -> None:
     size = vectors.last(offsets) if known is None else known
 
     def place(q: ir.Value) -> list[Range]:
-        start = shapes.load(offsets, q)
-        return [(start, build.sub(shapes.load(offsets, build.add(q, 1)), start))]
+        return [vectors.component(offsets, q)]
 
-    ids = vectors.empty(size)
-    count = build.sub(shapes.dim(offsets, 0), 1)
+    ids, count = vectors.empty(size), vectors.count(offsets)
     _replace(op, fill_runs(ctx, count, ids, place, lambda q, run: shapes.fill(build.to_i64(q), run)))
 
 

@@ -94,7 +94,7 @@ def _exchanged(
     """The rows that come for those that go. `sent` and `received` bound the rows of every rank."""
     out = room([vectors.last(received), *_inner(rows)], rows.type.element_type)
     row, agreed = _row(rows, what)
-    numbers = [build.sub(shapes.dim(sent, 0), 1), row, agreed, int(is_lengths)]
+    numbers = [vectors.count(sent), row, agreed, int(is_lengths)]
     addresses = [_address(buffer_of(rows)), _address(buffer_of(sent)), _address(out), _address(buffer_of(received))]
     call = call_external(
         module_of(op),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import byte_size, constant_int, made_by, terminator, view_of
 from ragged_dialect.ir.memory import buffer_of, room, tensor_of
@@ -40,7 +40,7 @@ def lower_sort(ctx: Lowering, op: ir.Operation) -> None:
     if isinstance(element, ir.IndexType):
         columns, element = [shapes.as_vector(x) for x in columns], build.i64()
     offsets = shapes.as_vector(view.offsets)
-    size, count = build.value(shapes.dim(columns[0], 0)), build.value(build.sub(shapes.dim(offsets, 0), 1))
+    size, count = build.value(shapes.dim(columns[0], 0)), build.value(vectors.count(offsets))
     lanes = block = 1
     common = _common_length(offsets)
     if ctx.registers is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.shape import RaggedShape
@@ -183,7 +183,7 @@ class Parts:
         """(start, length in elements) of the component at parent position `q` of a ragged level."""
         if self.layout.letter(dim) == "r" or dim in self.windows:
             offsets = self.windows[dim] if dim in self.windows else self.vectors["offsets", dim]
-            return self.ctx.memo(("component", offsets, q), lambda: _between(offsets, q))
+            return self.ctx.memo(("component", offsets, q), lambda: vectors.component(offsets, q))
         starts, lengths = self.vectors["starts", dim], self.vectors["lengths", dim]
         start = self.ctx.memo(("load", starts, q), lambda: shapes.load(starts, q))
         return start, self.ctx.memo(("load", lengths, q), lambda: shapes.load(lengths, q))
@@ -278,8 +278,3 @@ class Parts:
         start = self.ctx.memo(("load", offsets, low), lambda: shapes.load(offsets, low))
         stop = shapes.load(offsets, build.add(low, size))
         return start, build.sub(stop, start)
-
-
-def _between(offsets: ir.Value, q: Mixed) -> Range:
-    start = shapes.load(offsets, q)
-    return start, build.sub(shapes.load(offsets, build.add(q, 1)), start)

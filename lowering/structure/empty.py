@@ -191,8 +191,8 @@ class _Empty:
         elements = vectors.last(offsets) if like is None else positions(like, self._source(dims[at]).level)
 
         def place(q: ir.Value) -> list[Range]:
-            low = shapes.load(offsets, q)
-            return [(build.mul(low, inner), build.mul(build.sub(shapes.load(offsets, build.add(q, 1)), low), inner))]
+            low, size = vectors.component(offsets, q)
+            return [(build.mul(low, inner), build.mul(size, inner))]
 
         def lengths(q: ir.Value, run: ir.Value) -> ir.Value:
             def element(_: list[ir.Value]) -> list[ir.Value]:

@@ -43,20 +43,30 @@ def running(count: Mixed, length: Callable[[ir.Value], ir.Value]) -> ir.Value:
     return flow.for_loop(count, [build.constant(build.i64(), 0), init], body, "scan")[1]
 
 
+def count(offsets: ir.Value) -> Mixed:
+    """How many components offsets are of."""
+    return build.sub(shapes.dim(offsets, 0), 1)
+
+
+def component(offsets: ir.Value, q: Mixed) -> tuple[ir.Value, Mixed]:
+    """Where component q begins, and its length."""
+    start = shapes.load(offsets, q)
+    return start, build.sub(shapes.load(offsets, build.add(q, 1)), start)
+
+
 def last(offsets: ir.Value) -> ir.Value:
     """The last entry of an offsets vector: the total."""
-    return shapes.load(offsets, build.sub(shapes.dim(offsets, 0), 1))
+    return shapes.load(offsets, count(offsets))
 
 
 def but_last(offsets: ir.Value) -> ir.Value:
     """All entries of an offsets vector but the last one: starts."""
-    return section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
+    return section(offsets, 0, count(offsets))
 
 
 def differences(offsets: ir.Value) -> ir.Value:
     """Lengths of offsets."""
-    size = build.sub(shapes.dim(offsets, 0), 1)
-    return generate(size, lambda i: build.sub(shapes.load(offsets, build.add(i, 1)), shapes.load(offsets, i)))
+    return generate(count(offsets), lambda i: build.sub(shapes.load(offsets, build.add(i, 1)), shapes.load(offsets, i)))
 
 
 def gather(vector: ir.Value, at: ir.Value) -> ir.Value:

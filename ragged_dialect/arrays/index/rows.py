@@ -178,10 +178,8 @@ def _suspected(index: Tensor, place: Callable[[list[ir.Value]], ir.Value], exten
     )  # fmt: skip
     outside = build.not_below(largest.scalar, build.to_i64(extent))
     axis = index.nested_axis()
-    count = build.sub(shapes.dim(axis.vectors[0], 0), 1)
-    offsets = vectors.section(
-        axis.vectors[0], 0, build.add(build.value(arith.select(outside, count, build.value(0))), 1)
-    )
+    count = build.value(arith.select(outside, vectors.count(axis.vectors[0]), build.value(0)))
+    offsets = vectors.section(axis.vectors[0], 0, build.add(count, 1))
     return with_axis(index, 0, NestedAxis("dr", [offsets], [None, None]))
 
 

@@ -25,7 +25,7 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.asm.locations import name_of
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.errors import ArgumentError, LayoutError, TraceError
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap
 from ragged_dialect.ir.match import definer
@@ -368,8 +368,7 @@ class Trace:
 
     def nothing_of(self, axis: NestedAxis) -> ir.Value:
         """A ragged value with the structure of an axis and no values that anybody reads."""
-        last = axis.vectors[-1]  # offsets; the storage below a window is none that a check looks at
-        size = 0 if "w" in axis.letters else shapes.load(last, build.sub(shapes.dim(last, 0), 1))
+        size = 0 if "w" in axis.letters else vectors.last(axis.vectors[-1])  # no check looks at what is below a window
         return self.assembled(shapes.empty([size], ir.IntegerType.get_signless(1)), [axis], np.dtype(np.bool_)).value
 
     def building(self) -> ir.InsertionPoint:

@@ -28,7 +28,7 @@ def by_columns(x: Tensor, made: Callable[[Tensor], Tensor]) -> Tensor:
     offsets = axis.vectors[0]
     columns = prod(extent for extent in x.static_shape[2:] if extent)
     rows = shapes.collapse(x.storage, [[0], [*range(1, len(x.axes))]])
-    number, components = shapes.dim(rows, 0), build.value(build.sub(shapes.dim(offsets, 0), 1))
+    number, components = shapes.dim(rows, 0), build.value(vectors.count(offsets))
 
     def begin(i: ir.Value) -> ir.Value:
         """Where component i % components of column i / components begins."""
