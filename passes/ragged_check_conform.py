@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import CHECK_KINDS, CHECKED
-from ragged_dialect.ir.match import blocks_of
-from ragged_dialect.ops.checks import int_array
+from ragged_dialect.ir.match import blocks_of, view_of
+from ragged_dialect.ops.checks import AssertConformOp
 from ragged_dialect.passes.analysis.structure.facts import Facts
 from ragged_dialect.passes.analysis.structure.keys import LevelKey, structural_source
 from ragged_dialect.passes.base import RaggedPass
@@ -100,7 +100,7 @@ class _Prover:
         for number, value in enumerate(op.operands):
             op.operands[number] = structural_source(value, self._sources)
         a, b = op.operands
-        pairs = list(zip(int_array(op, "lhs"), int_array(op, "rhs"), strict=True))
+        pairs = view_of(op, AssertConformOp).pairs
         if self.facts.conform(a, b, pairs):
             return True
         key = ("conform", *(self._dims(v, dims) for v, dims in zip((a, b), zip(*pairs, strict=True), strict=True)))

@@ -9,7 +9,7 @@ from ragged_dialect.generic import input_count, outs_of
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer, defining_op, made_by
-from ragged_dialect.ir.walk import is_outside, ops_in
+from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
 from ragged_dialect.iteration import KERNEL, expr_uses
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
@@ -260,6 +260,11 @@ def touched_by(op: ir.Operation) -> set[ir.Value]:
     """The buffers that an op, or one inside it, accesses."""
     accesses = (inner for inner in ops_in(op) if inner.name not in VIEWS and inner.name != "memref.dim")
     return {root(x) for access in accesses for x in access.operands if is_buffer(x)}
+
+
+def stored_in(op: ir.Operation) -> set[ir.Value]:
+    """The buffers that stores in an op write single elements of."""
+    return {root(store.operands[1]) for store in find_ops(op, "memref.store")}
 
 
 def writes_around(op: ir.Operation) -> bool:

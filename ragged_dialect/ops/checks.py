@@ -157,10 +157,10 @@ class AssertConformOp(UnmappedOp, name="assert_conform"):
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Dims of the two operands that run together; the last pair is compared."""
-        return list(zip(int_array(self, "lhs"), int_array(self, "rhs"), strict=True))
+        return list(zip(_int_array(self, "lhs"), _int_array(self, "rhs"), strict=True))
 
     def verify_invariants(self) -> None:
-        lhs, rhs = int_array(self, "lhs"), int_array(self, "rhs")
+        lhs, rhs = _int_array(self, "lhs"), _int_array(self, "rhs")
         string_attr(self, "op")
         if len(lhs) != len(rhs) or not lhs:
             raise LayoutError(f"expected lhs and rhs of one size above 0, got {len(lhs)} and {len(rhs)}")
@@ -178,7 +178,7 @@ def _check_dims(shape: RaggedShape, dims: list[int]) -> None:
         )
 
 
-def int_array(op: ir.Operation | ir.OpView, name: str) -> list[int]:
+def _int_array(op: ir.Operation | ir.OpView, name: str) -> list[int]:
     """Value of a dense i64 array attribute."""
     attr = op.operation.attributes[name]
     if not isinstance(attr, ir.DenseI64ArrayAttr):
@@ -251,5 +251,4 @@ __all__ = [
     "AssumeOp",
     "GuardOp",
     "attach_check_effects",
-    "int_array",
 ]

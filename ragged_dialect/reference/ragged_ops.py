@@ -12,7 +12,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ops.attention import Attention
-from ragged_dialect.ops.checks import int_array
+from ragged_dialect.ops.checks import AssertConformOp
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.ops.steps import StepsOp
 from ragged_dialect.reference import attention, exchange, making, structure
@@ -128,7 +128,7 @@ def _assert(program: Program, op: ir.Operation) -> Run:
 
 @handler("ragged.assert_conform")
 def _assert_conform(program: Program, op: ir.Operation) -> Run:
-    pairs = list(zip(int_array(op, "lhs"), int_array(op, "rhs"), strict=True))
+    pairs = view_of(op, AssertConformOp).pairs
     where = string_attr(op, "op")
     return effect(lambda operands: require_pairs(where, *map(RaggedValue.of, operands), pairs=pairs))
 

@@ -9,7 +9,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import blocks_of
 from ragged_dialect.ir.walk import find_ops, ops_in, replace
-from ragged_dialect.lowering.buffers.subviews import VIEWS, is_buffer, may_overlap, root
+from ragged_dialect.lowering.buffers.subviews import VIEWS, is_buffer, may_overlap, root, stored_in
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel.distribute import Distributor
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
@@ -124,8 +124,7 @@ def _require_known(op: ir.Operation) -> None:
 
 def _written(op: ir.Operation) -> set[ir.Value]:
     """Buffers that the regions of an op write."""
-    stored = [store.operands[1] for store in find_ops(op, "memref.store")]
-    return {root(x) for x in [*stored, *(out for generic in generics_in(op) for out in generic.outs)]}
+    return stored_in(op) | {root(out) for generic in generics_in(op) for out in generic.outs}
 
 
 def emit_fold(loop: ir.Operation, fold: Fold, thread: ir.Value, exchange: Exchange) -> ir.Value:

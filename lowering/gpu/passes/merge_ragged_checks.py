@@ -7,7 +7,7 @@ from ragged_dialect.ir import flow
 from ragged_dialect.ir.match import body_ops, terminator
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers.subviews import is_address, root
+from ragged_dialect.lowering.buffers.subviews import is_address, stored_in
 from ragged_dialect.lowering.gpu.kernel.status import is_good, status_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.lowering.nests.forall_bounds import counts_of
@@ -53,7 +53,7 @@ def _only_checks(op: ir.Operation, status: ir.Value) -> bool:
     """Whether an op is a forall of one iteration that writes the status and nothing else."""
     if op.name != "scf.forall" or counts_of(op) != [1] or find_ops(op, "linalg.generic", "memref.copy"):
         return False
-    return {root(store.operands[1]) for store in find_ops(op, "memref.store")} == {status}
+    return stored_in(op) == {status}
 
 
 def _merge(foralls: list[ir.Operation], status: ir.Value) -> None:

@@ -12,7 +12,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import blocks_of, made_by
 from ragged_dialect.ir.walk import captures, find_ops, is_outside, replace
 from ragged_dialect.lowering.attributes import WIDE
-from ragged_dialect.lowering.buffers.subviews import extent, root
+from ragged_dialect.lowering.buffers.subviews import extent, root, stored_in
 from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     LONG,
     TILE,
@@ -57,7 +57,7 @@ class SplitLongFolds(SplitLongLoops, RaggedPass):
 def _split(forall: ir.Operation, limits: SplitLongLoops) -> ir.Operation | None:
     """Split the loops in a forall of one iteration that are worth it: the forall over tiles, before it; None when
     there are none."""
-    written = {root(op.operands[1]) for op in find_ops(forall, "memref.store")}
+    written = stored_in(forall)
     found = [(loop, fold, _tiles(loop, forall, limits, written)) for loop, fold in _loops(forall)]
     tiled = [(loop, fold, tiles) for loop, fold, tiles in found if tiles is not None]
     if not tiled:

@@ -8,7 +8,7 @@ from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import is_read
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers.subviews import root
+from ragged_dialect.lowering.buffers.subviews import root, stored_in
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
 from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, SplitLongLoops, VectorTiles
 from ragged_dialect.lowering.nests.folds import Fold, with_bounds
@@ -56,7 +56,7 @@ def _scan_of(forall: ir.Operation) -> ir.Operation | None:
     if len(ops) != 1 or (fold := Fold.of(ops[0])) is None or fold.kind != "scan":
         return None
     (loop,) = ops
-    written = {root(store.operands[1]) for store in find_ops(loop, "memref.store")}
+    written = stored_in(loop)
     reads = {root(load.operands[0]) for load in find_ops(loop, "memref.load")}
     plain = RunningSum.of(loop) is not None and loop.results[0].type == build.i64() and not written & reads
     return loop if plain and not is_read(loop.results[0]) else None

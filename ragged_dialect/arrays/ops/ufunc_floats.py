@@ -10,7 +10,7 @@ import numpy as np
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.ops.ufunc_bodies import BODIES as BODIES
-from ragged_dialect.arrays.ops.ufunc_bodies import Loop, element, in_single, register
+from ragged_dialect.arrays.ops.ufunc_bodies import Loop, element, in_single, isinf, register
 from ragged_dialect.arrays.tracing.elements import compare, constant, convert, create, infinity, select
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.ir import flow
@@ -78,7 +78,7 @@ def _add_exponentials(loop: Loop, a: ir.Value, b: ir.Value, exp: str, scale: flo
     """The larger one, and a function of how far the other is below it. Equal ones share the derivative."""
     first = compare("ge", a, b)
     high, low = select(first, a, b), select(first, b, a)
-    infinite = arith.andi(compare("eq", a, b), compare("eq", create("math.absf", a), infinity(loop.dtype, 1)))
+    infinite = arith.andi(compare("eq", a, b), isinf(loop, a))
     below = select(infinite, loop.number(0), arith.subf(low, high))
     added = create("math.log1p", create(exp, below))
     return arith.addf(high, arith.mulf(added, loop.number(scale)) if scale != 1 else added)
@@ -178,8 +178,7 @@ def divmod_(loop: Loop, a: ir.Value, b: ir.Value) -> list[ir.Value]:
 def modf(loop: Loop, x: ir.Value) -> list[ir.Value]:
     """The fraction and the integer, both with the sign of x."""
     whole = create("math.trunc", x)
-    infinite = compare("eq", create("math.absf", x), infinity(loop.dtype, 1))
-    fraction = select(infinite, loop.number(0), arith.subf(x, whole))
+    fraction = select(isinf(loop, x), loop.number(0), arith.subf(x, whole))
     return [_zero_signed(loop, fraction, x), whole]
 
 
