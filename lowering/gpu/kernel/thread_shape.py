@@ -17,14 +17,12 @@ _UNBOUNDED = 1 << 60
 @dataclass(frozen=True)
 class ThreadShape:
     """Threads along every loop (`shape`) and the distance of neighbours in thread numbers (`stride`);
-    loops in the order in which threads were handed out. `split` says that reductions are shared
-    between threads, which then combine their parts. With `vector` every thread has that many
+    loops in the order in which threads were handed out. With `vector` every thread has that many
     consecutive iterations of its loop at a time."""
 
     shape: dict[int, int]
     stride: dict[int, int]
     order: tuple[int, ...]
-    split: bool
     vector: VectorAccess | None
 
     def width(self, loop: int) -> int:
@@ -62,7 +60,7 @@ def thread_shape(generic: GenericOp, threads: int, split: bool) -> ThreadShape:
         shape[loop] = _along(generic, loop, loop == fast, place == len(order) - 1, used, left, len(order), vector)
         used *= shape[loop]
         left //= shape[loop]
-    return ThreadShape(shape, stride, tuple(order), split, vector)
+    return ThreadShape(shape, stride, tuple(order), vector)
 
 
 def _order(generic: GenericOp, split: bool) -> list[int]:

@@ -59,13 +59,6 @@ class Components(Iterations):
         return self.difference.operands[0]
 
     @property
-    def offsets(self) -> ir.Value:
-        """The vector outside that has them."""
-        found = offsets_of(self.length, self.component)
-        assert found is not None
-        return found
-
-    @property
     def length(self) -> ir.Value:
         """The number of its rows."""
         return self.difference.results[0]
