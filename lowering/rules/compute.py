@@ -67,7 +67,7 @@ def _elementwise_nest(
     ctx: Lowering, op: ir.Operation, operands: Sequence[Parts | ir.Value], like: Parts, element: ir.Type
 ) -> None:
     tensors = [x for x in operands if isinstance(x, Parts)]
-    out = contiguous_like(ctx, typed(like, op.results[0].type), element)
+    out = contiguous_like(typed(like, op.results[0].type), element)
     attributes = {name: value for name, value in copy_attributes(op).items() if name != MAPPING}
 
     def payload(arguments: list[ir.Value], index: Callable[[int], ir.Value]) -> list[ir.Value]:
@@ -90,7 +90,7 @@ def lower_generic(ctx: Lowering, op: ir.Operation) -> None:
         ctx.close()  # an element of any component
     reads = [len(list(argument.uses)) > 0 for argument in body.arguments]
     for k in range(it.inputs, len(operands)):
-        operands[k] = own_windows(ctx, ctx.parts(op.operands[k]), reads[k])
+        operands[k] = own_windows(ctx.parts(op.operands[k]), reads[k])
     backwards = frozenset({op.attributes[BACKWARDS].value}) if BACKWARDS in op.attributes else frozenset[int]()
     multiplies = it.multiplies_matrices and sums_products(op)
     nest = make_nest(

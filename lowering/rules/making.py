@@ -47,7 +47,7 @@ def lower_to_padded(ctx: Lowering, op: ir.Operation) -> None:
     filled = shapes.fill(pad, init)
     if "truncate" in op.attributes:
         source = _clipped(ctx, source, limits)
-    ctx.bind(op.results[0], copy_into(ctx, source, ctx.parts(filled)))
+    ctx.bind(op.results[0], copy_into(source, ctx.parts(filled)))
 
 
 def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
@@ -80,7 +80,7 @@ def lower_from_padded(ctx: Lowering, op: ir.Operation) -> None:
         last = shape.layout.dims(axis)[-1]
         sizes.append(source.extent(last) if letters == "d" else vectors.last(made["offsets", last]))
     init = shapes.cast(shapes.empty(sizes, type_.element_type), storage_type(shape, type_.element_type))
-    ctx.bind(op.results[0], copy_into(ctx, source, Parts(ctx, shape, init, made, extents)))
+    ctx.bind(op.results[0], copy_into(source, Parts(ctx, shape, init, made, extents)))
 
 
 def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
@@ -107,10 +107,10 @@ def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
         return list(add_to_pair(arguments[1], arguments[2], x)) if len(outs) > 1 else [combine(kind, arguments[1], x)]
 
     loops = [list(range(source.shape.rank)), *[kept] * len(outs)]
-    result = run_nest(ctx, [source], outs, loops, kinds, payload)
+    result = run_nest(source, outs, loops, kinds, payload)
     if inner != element:
         narrow = result.replace(shapes.empty(result.storage_dims(), element))
-        result = copy_into(ctx, result, narrow, lambda x: arith.truncf(element, x))
+        result = copy_into(result, narrow, lambda x: arith.truncf(element, x))
     ctx.bind(op.results[0], result)
 
 

@@ -37,19 +37,19 @@ def lower_partition(ctx: Lowering, op: ir.Operation) -> None:
 
 def lower_compact(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.compact: a copy into storage of its own, whose windows are contiguous levels."""
-    _bind(ctx, op, compacted(ctx, ctx.parts(op.operands[0])))
+    _bind(ctx, op, compacted(ctx.parts(op.operands[0])))
 
 
-def compacted(ctx: Lowering, source: Parts) -> Parts:
+def compacted(source: Parts) -> Parts:
     """The value with every window made contiguous; itself when it has none."""
     if not source.layout.has_windows:
         return source
-    made = copy_into(ctx, source, contiguous_like(ctx, source, source.element))
+    made = copy_into(source, contiguous_like(source, source.element))
     found = dict(made.vectors)
     for dim, offsets in made.windows.items():
         del found["starts", dim], found["lengths", dim]
         found["offsets", dim] = offsets
-    return Parts(ctx, source.shape.contiguous(), made.held, found, made.extents)
+    return Parts(source.ctx, source.shape.contiguous(), made.held, found, made.extents)
 
 
 # concat -------------------------------------------------------------------------------------------
@@ -59,26 +59,26 @@ def lower_concat(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.concat: every operand is copied into its window of the result."""
     dim = _dim(op)
     if len(op.operands) == 1:
-        _bind(ctx, op, _copied(ctx, ctx.parts(op.operands[0])))
+        _bind(ctx, op, _copied(ctx.parts(op.operands[0])))
         return
-    operands = [_joinable(ctx, ctx.parts(v), dim) for v in op.operands]
+    operands = [_joinable(ctx.parts(v), dim) for v in op.operands]
     if operands[0].layout.is_plain(dim):
         _bind(ctx, op, concat_plain(ctx, operands, dim, shape_of(op.results[0].type)))
         return
     _bind(ctx, op, concat_runs(ctx, operands, dim))
 
 
-def _joinable(ctx: Lowering, source: Parts, dim: int) -> Parts:
+def _joinable(source: Parts, dim: int) -> Parts:
     """Contiguous but for windows of a dim that is joined below a batch: they are read where they are."""
-    return source if source.layout.has_windows_only(dim) else compacted(ctx, source)
+    return source if source.layout.has_windows_only(dim) else compacted(source)
 
 
-def _copied(ctx: Lowering, source: Parts) -> Parts:
+def _copied(source: Parts) -> Parts:
     if source.layout.is_dense:
         return source
     if source.layout.has_windows:
-        return compacted(ctx, source)
-    return copy_into(ctx, source, contiguous_like(ctx, source, source.element))
+        return compacted(source)
+    return copy_into(source, contiguous_like(source, source.element))
 
 
 _VIEWS: dict[str, Callable[[Parts, ir.Operation], Parts]] = {

@@ -11,16 +11,15 @@ from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering.nests.emit import lower_nest
 from ragged_dialect.lowering.nests.nest import Payload, make_nest
-from ragged_dialect.lowering.scf.context import Lowering
 from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.lowering.structure import walks
 from ragged_dialect.types import storage_type
 
 
-def contiguous_like(ctx: Lowering, like: Parts, element: ir.Type) -> Parts:
+def contiguous_like(like: Parts, element: ir.Type) -> Parts:
     """Uninitialised storage of an element type with the structure of a value; its windows become
     contiguous and its own."""
-    made = Parts(ctx, like.shape, None, dict(like.vectors), dict(like.extents))
+    made = Parts(like.ctx, like.shape, None, dict(like.vectors), dict(like.extents))
     sizes = like.storage_dims()
     for axis, letters in enumerate(like.layout.axes):
         if "w" in letters:
@@ -66,30 +65,29 @@ def _stored_lengths(like: Parts, axis: int, at: int, dim: int) -> ir.Value:
     return walks.per_tuple(like, axis, at, length)
 
 
-def own_windows(ctx: Lowering, parts: Parts, reads: bool) -> Parts:
+def own_windows(parts: Parts, reads: bool) -> Parts:
     """An out operand: with windows it gets storage of its own, with the elements copied when the
     op reads them. Storage that is already its own is used as it is."""
     if not parts.layout.has_windows or all(
         dim in parts.windows for dim, c in enumerate(parts.layout.letters) if c == "w"
     ):
         return parts
-    made = contiguous_like(ctx, parts, parts.element)
-    return copy_into(ctx, parts, made) if reads else made
+    made = contiguous_like(parts, parts.element)
+    return copy_into(parts, made) if reads else made
 
 
-def run_nest(
-    ctx: Lowering, sources: list[Parts], outs: list[Parts], loops: list[list[int]], kinds: list[str], payload: Payload
-) -> Parts:
-    """A nest with plain loop indices per operand, the outs last; the first of its results."""
+def run_nest(source: Parts, outs: list[Parts], loops: list[list[int]], kinds: list[str], payload: Payload) -> Parts:
+    """A nest over a value with plain loop indices per operand, the outs last; the first of its results."""
+    operands = [source, *outs]
     accesses = tuple(
         Access(x.shape, tuple(own), tuple(ir.AffineDimExpr.get(k) for k in own))
-        for x, own in zip([*sources, *outs], loops, strict=True)
+        for x, own in zip(operands, loops, strict=True)
     )
-    it = Iteration(accesses, len(sources), tuple(kinds), ((),) * len(kinds))
-    return lower_nest(ctx, make_nest(it, [*sources, *outs], payload))[0]
+    it = Iteration(accesses, 1, tuple(kinds), ((),) * len(kinds))
+    return lower_nest(source.ctx, make_nest(it, operands, payload))[0]
 
 
-def copy_into(ctx: Lowering, source: Parts, target: Parts, made: Callable[[ir.Value], ir.Value] = lambda x: x) -> Parts:
+def copy_into(source: Parts, target: Parts, made: Callable[[ir.Value], ir.Value] = lambda x: x) -> Parts:
     """The elements of one value, or what is `made` of them, in the storage of another of the same dims."""
     rank = list(range(source.shape.rank))
-    return run_nest(ctx, [source], [target], [rank, rank], ["parallel"] * len(rank), lambda a, _: [made(a[0])])
+    return run_nest(source, [target], [rank, rank], ["parallel"] * len(rank), lambda a, _: [made(a[0])])
