@@ -17,7 +17,7 @@ from ragged_dialect.lowering.scf.context import Lowering
 from ragged_dialect.lowering.scf.external_calls import call_external, module_of
 from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.lowering.structure import walks
-from ragged_dialect.lowering.structure.empty import empty_parts
+from ragged_dialect.lowering.structure.empty import Empty
 from ragged_dialect.lowering.structure.making import copy_into, run_nest
 from ragged_dialect.ops.attention import wide
 from ragged_dialect.ops.making import EmptyOp
@@ -30,7 +30,7 @@ def lower_empty(ctx: Lowering, op: ir.Operation) -> None:
     view = view_of(op, EmptyOp)
     likes = [ctx.parts(v) for v in view.likes]
     type_ = op.results[0].type
-    made = empty_parts(ctx, likes, view.sources(), shape_of(type_), view.extents, type_.element_type)
+    made = Empty(ctx, likes, view.sources(), shape_of(type_), view.extents).make(type_.element_type)
     ctx.bind(op.results[0], made)
 
 

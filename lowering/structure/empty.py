@@ -21,21 +21,9 @@ from ragged_dialect.sources import Source, parent_dims
 from ragged_dialect.types import storage_type
 
 
-def empty_parts(
-    ctx: Lowering,
-    likes: Sequence[Parts],
-    sources: Sequence[Source | None],
-    shape: RaggedShape,
-    extents: Sequence[ir.Value],
-    element: ir.Type,
-) -> Parts:
-    """Uninitialised storage whose levels come from the likes; `extents` are those of the dense dims
-    that have no source and are dynamic."""
-    return _Empty(ctx, likes, sources, shape, extents).make(element)
-
-
-class _Empty:
-    """One `ragged.empty`: fills in the parts axis by axis."""
+class Empty:
+    """One `ragged.empty`, whose levels come from the likes: fills in the parts axis by axis. `extents` are those of the
+    dense dims that have no source and are dynamic."""
 
     def __init__(
         self,
@@ -65,7 +53,7 @@ class _Empty:
         return dense
 
     def make(self, element: ir.Type) -> Parts:
-        """The parts, with storage of an element type."""
+        """The parts, with uninitialised storage of an element type."""
         layout = self.shape.layout
         sizes = [
             self.dense[layout.dims(axis)[0]] if letters == "d" else self._axis(axis)

@@ -98,17 +98,17 @@ def _rebased(
             whole = True
     values = parts.values if whole else _cut(parts, axis, low, size)
     made = with_shape(parts, shape, moved, new, extents, values)
-    _keep_extents(made, parts, shape, moved)
+    _keep_extents(made, parts, moved)
     if whole:
         made.windows = {}
     return made
 
 
-def _keep_extents(made: Parts, parts: Parts, shape: RaggedShape, moved: Callable[[int], int | None]) -> None:
+def _keep_extents(made: Parts, parts: Parts, moved: Callable[[int], int | None]) -> None:
     """Give parts of another shape the extents of dims that are left, where they have no own."""
     for old in range(parts.shape.rank):
         target = moved(old)
-        if target is not None and shape.has_extent_part(target) and target not in made.extents:
+        if target is not None and made.shape.has_extent_part(target) and target not in made.extents:
             made.extents[target] = parts.extent(old)
 
 
@@ -131,7 +131,7 @@ def _select_inner(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -
         source = _entries(inner, inner, lambda group: shapes.load(own, group), index)
     new = _taken(windows, level - 1, build.mul(groups, inner), source, parts.layout.is_below_window(dim))
     made = with_shape(parts, shape, dropping(dim, level), new)
-    _keep_extents(made, parts, shape, dropping(dim))
+    _keep_extents(made, parts, dropping(dim))
     return made
 
 
