@@ -48,7 +48,7 @@ TILE_SIZES = tuple(DEVICE.warp << k for k in range(16))
 """Elements that a tile may have: what is at most one each for the threads of a warp is work for nobody else."""
 
 
-def schedule_names(asked: object = None) -> tuple[str, ...]:
+def schedule_names(asked: object) -> tuple[str, ...]:
     """The schedules that there are. Those of installed plug-ins are looked for where another one is asked for."""
     if isinstance(asked, str) and asked not in (*SCHEDULES, *registry.schedules()):
         plugins.load_installed()

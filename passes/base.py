@@ -43,7 +43,7 @@ class FaultAt(Exception):
 
 
 @contextmanager
-def faults_at(op: ir.Operation, by: object = None, erases: bool = False) -> Generator[None]:
+def faults_at(op: ir.Operation, by: object, erases: bool = False) -> Generator[None]:
     """Say of mistakes in a function `by` of a plug-in, which is called while this is entered, that they are about an
     op. It leaves that where it is, unless it `erases` it, and what it is in."""
     name, location = op.name, op.location

@@ -110,7 +110,7 @@ def settled(op: ir.Operation) -> ir.Operation:
     return made
 
 
-def decompose_attention(op: ir.Operation, keys_last: bool = True) -> None:
+def decompose_attention(op: ir.Operation, keys_last: bool) -> None:
     """Replace one op."""
     with ir.InsertionPoint(op), op.location:
         made = decomposed(op, [is_read(r) for r in op.results], keys_last)

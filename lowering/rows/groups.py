@@ -106,7 +106,7 @@ class RowGroup:
         return max(rows, 1, _SHARED if self.is_product and self.mapping.tile is None else 1, *least)
 
 
-def row_groups(block: ir.Block, chunk: int = CHUNK, results: int = 0) -> Iterator[RowGroup]:
+def row_groups(block: ir.Block, chunk: int, results: int = 0) -> Iterator[RowGroup]:
     """The flat ops of a block by the loops they can run in, reductions of all rows into at most so many elements among
     them. What is between the ops of a group can be done before all of them."""
     groups: list[RowGroup] = []

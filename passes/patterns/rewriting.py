@@ -93,7 +93,7 @@ def may_cast(source: ir.Type, target: ir.Type) -> bool:
     return same and source.rank == target.rank and all(a == b or DYNAMIC in (a, b) for a, b in extents)
 
 
-def run_patterns(root: ir.Operation, patterns: Patterns, seed: int | None = None) -> bool:
+def run_patterns(root: ir.Operation, patterns: Patterns, seed: int | None) -> bool:
     """Apply patterns to the ops nested in `root` until none matches; returns whether one did.
 
     `seed` shuffles the order of ops and patterns: the result must not depend on it.

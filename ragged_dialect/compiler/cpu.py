@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import Check
-from ragged_dialect.compiler.frontend import PROGRAM, Program, Source, load_program
+from ragged_dialect.compiler.frontend import Program, Source, load_program
 from ragged_dialect.compiler.loading import SET_THREADS, load_stored
 from ragged_dialect.compiler.machine_code import object_code
 from ragged_dialect.compiler.stored import stored
@@ -60,7 +60,7 @@ def lower_for_cpu(
     return Lowered(module, replace(signature, status=bool(checks)), checks, labels, locations)
 
 
-def compile_for_cpu(source: Source, entry: str | None, check: bool, filename: str = PROGRAM) -> CpuFunction:
+def compile_for_cpu(source: Source, entry: str | None, check: bool, filename: str) -> CpuFunction:
     """A function of a program as a callable on NumPy arrays."""
 
     def make() -> CpuFunction:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import astuple, replace
 
-from ragged_dialect.compiler.frontend import PROGRAM, Program, Source, load_program
+from ragged_dialect.compiler.frontend import Program, Source, load_program
 from ragged_dialect.compiler.options import KernelOptions, Options
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
@@ -21,7 +21,7 @@ MakeDevice = Callable[[DeviceProgram, Callable[[], str]], Device]
 """Takes a program and what makes its kernels with 64-bit indices."""
 
 
-def compile_for_device(source: Source, entry: str | None, options: Options, filename: str = PROGRAM) -> DeviceFunction:
+def compile_for_device(source: Source, entry: str | None, options: Options, filename: str) -> DeviceFunction:
     """A function of a program whose kernels a device runs. DeviceError where there is none."""
     arch, make_device = _DEVICES[options.target](options)
     kernels = options.kernels(arch)

@@ -77,7 +77,7 @@ def _kernels(module: ir.Module) -> list[ir.Operation]:
     return [op for op in found if op.name == "gpu.func"]
 
 
-def lowered_kernels(module: ir.Module, index_bits: int = 64) -> ir.Module:
+def lowered_kernels(module: ir.Module, index_bits: int) -> ir.Module:
     """A new module with the `gpu.module` of a module in the nvvm dialect. Raises as `kernels_to_llvm`."""
     alone = _alone(module)
     _lower(alone, index_bits)

@@ -96,9 +96,7 @@ class Origin:
 
 
 @lru_cache(maxsize=4096)
-def dense_spec(
-    shape: tuple[int, ...], dtype: DType, device: str, library: str, dynamic: frozenset[int] | None = None
-) -> Spec:
+def dense_spec(shape: tuple[int, ...], dtype: DType, device: str, library: str, dynamic: frozenset[int] | None) -> Spec:
     """The spec of a dense array: the first axis, which may be a batch or a total, is not static, unless
     its extent is 1, which broadcasts. `dynamic` names other axes that are not. ArgumentError for a dtype
     that programs do not have."""
@@ -109,7 +107,7 @@ def dense_spec(
 
 
 @lru_cache(maxsize=4096)
-def tensor_spec(shape: tuple[int, ...], dtype: Any, library: str, dynamic: frozenset[int] | None = None) -> Spec:
+def tensor_spec(shape: tuple[int, ...], dtype: Any, library: str, dynamic: frozenset[int] | None) -> Spec:
     """The spec of a tensor in the memory of the CPU; see `dense_spec`."""
     return dense_spec(shape, storage.dtype_of_tensors(dtype), "cpu", library, dynamic)
 

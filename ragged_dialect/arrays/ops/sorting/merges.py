@@ -32,7 +32,7 @@ def are_merged(x: Tensor, dim: int) -> bool:
     return x.place(dim)[0] == len(extents) - 1 and extents.count(DYNAMIC) < 2 and 0 not in extents
 
 
-def by_merges(x: Tensor, dim: int, descending: bool, limit: int | None = None) -> Tensor:
+def by_merges(x: Tensor, dim: int, descending: bool, limit: int | None) -> Tensor:
     """The indices along a dim that sort its elements, int64, or the first few; equal ones stay in order. Keys of up
     to 32 bits are in front of their index, in one number: RuntimeCheckError, when it runs, for a component of more than
     2**32."""
