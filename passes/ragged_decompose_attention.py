@@ -297,15 +297,14 @@ class _Attention:
         x = converted(x, self.wide)
         if self.groups == 1:
             return x
-        rest = [[k] for k in range(3, len(x.type.shape))]
-        return reshaped(x, [[0], [1, 2], *rest], lambda s: (s[0] // self.groups, self.groups, *s[1:]))
+        groups = shapes.grouped(len(x.type.shape), 1, 3)
+        return reshaped(x, groups, lambda s: (s[0] // self.groups, self.groups, *s[1:]))
 
     def _joined(self, x: _Named) -> ir.Value:
         """The groups of heads as heads again."""
         if self.groups == 1:
             return x.value
-        groups = [[0], [1, 2], *([k] for k in range(3, len(x.dims) - 1))]
-        return reshaped(x.value, groups, lambda s: (s[0] * s[1], *s[2:]))
+        return reshaped(x.value, shapes.grouped(len(x.dims) - 1, 1, 3), lambda s: (s[0] * s[1], *s[2:]))
 
 
 class _Derivative(_Attention):

@@ -119,7 +119,7 @@ def _of_lists(op: ScatterAddOp) -> ir.Value:
     row = shape_of(type_).shape[2:]
     flat = dense_type((None, *row), type_.element_type)
     made = _scattered(builders.values(op.terms), places, build.mul(components, count), "sum", flat)
-    groups = [[0, 1], *([axis] for axis in range(2, type_.rank))]
+    groups = shapes.grouped(type_.rank, 0, 2)
     sizes = build.split([components, count, *shapes.dims(made)[1:]])
     whole = tensor.expand_shape(dense_type((None, None, *row), type_.element_type), made, groups, *sizes)
     return shapes.cast(whole, type_)

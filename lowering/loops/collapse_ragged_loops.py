@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.generic import index_loops, indexing_maps, input_count, iterator_kinds, renumber_loops, without_body
+from ragged_dialect.ir import shapes
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.attributes import Mapping
@@ -116,8 +117,7 @@ def _joined(x: ir.Value, place: int) -> ir.Value:
     """The buffer with a pair of dims collapsed."""
     if place < 0:
         return x
-    rank = len(x.type.shape)
-    groups = [[k] for k in range(place)] + [[place, place + 1]] + [[k] for k in range(place + 2, rank)]
+    groups = shapes.grouped(len(x.type.shape), place, place + 2)
     return memref.collapse_shape(_joined_type(x.type, place), x, groups)
 
 

@@ -83,9 +83,7 @@ def dropping(gone: int, *others: int) -> Callable[[int], int | None]:
 
 def collapse_storage(parts: Parts, axis: int) -> ir.Value:
     """The values with storage axis `axis` and the next one made one."""
-    rank = parts.layout.storage_rank
-    groups = [[k] for k in range(axis)] + [[axis, axis + 1]] + [[k] for k in range(axis + 2, rank)]
-    return shapes.collapse(parts.values, groups)
+    return shapes.collapse(parts.values, shapes.grouped(parts.layout.storage_rank, axis, axis + 2))
 
 
 def expand(x: ir.Value, groups: list[list[int]], sizes: list[Mixed]) -> ir.Value:

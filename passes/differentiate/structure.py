@@ -105,10 +105,9 @@ def _parted(storage: ir.Value, axis: int, like: ir.Value) -> ir.Value:
     """Storage with an axis as two, of which the second has the extent it has in a tensor."""
     whole = storage_of(like)
     shape = shape_of(whole.type).shape
-    rank = len(shape)
     joined = (*shape[:axis], product(shape[axis : axis + 2]), *shape[axis + 2 :])
     storage = shapes.cast(storage, dense_type(joined, whole.type.element_type))  # as static as its parts
-    groups = [[a] if a < axis else [axis, axis + 1] if a == axis else [a + 1] for a in range(rank - 1)]
+    groups = shapes.grouped(len(shape), axis, axis + 2)
     return tensor.expand_shape(whole.type, storage, groups, *build.split(shapes.dims(whole)))
 
 

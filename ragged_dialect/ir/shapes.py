@@ -96,6 +96,11 @@ def collapse(x: ir.Value, groups: Sequence[Sequence[int]]) -> ir.Value:
     return tensor.collapse_shape(dense_type(shape, x.type.element_type), x, groups)
 
 
+def grouped(rank: int, first: int, last: int) -> list[list[int]]:
+    """Axes in groups of one each, but for those from one on up to another, which are one group."""
+    return [*([k] for k in range(first)), [*range(first, last)], *([k] for k in range(last, rank))]
+
+
 def cast(x: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
     """`tensor.cast` where the types differ."""
     return x if x.type == type_ else tensor.cast(type_, x)

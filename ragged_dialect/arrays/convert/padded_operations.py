@@ -7,7 +7,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike
-from ragged_dialect.arrays.index.dims import restored
+from ragged_dialect.arrays.index.dims import with_joined
 from ragged_dialect.arrays.index.levels import structured
 from ragged_dialect.arrays.index.rows import as_index, kept, static_extent
 from ragged_dialect.arrays.ops.reduce import reduce
@@ -95,8 +95,6 @@ def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
         raise ArgumentError("from_padded: expected a mask of booleans of rank 2, got another array")
     for dim in range(2):
         equal_extents((dense, dim), (mask, dim), dim)
-    flat = restored(mask, [[0, 1]], [PlainAxis(None)], expand=False)
     offsets = vectors.scan(OPERATIONS["sum"](mask, axis=1).storage)
-    rest = [[k] for k in range(2, dense.ndim)]
-    rows = restored(dense, [[0, 1], *rest], [PlainAxis(None), *dense.axes[2:]], expand=False)
+    flat, rows = (with_joined(x, 0, 2, PlainAxis(None)) for x in (mask, dense))
     return kept(rows, 0, flat.storage, NestedAxis("dr", [offsets], [None, None]))

@@ -56,6 +56,12 @@ def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], e
     return x.trace.assembled(made, axes, x.dtype)
 
 
+def with_joined(x: Tensor, first: int, last: int, joined: PlainAxis) -> Tensor:
+    """A tensor with its dense axes from one on up to another as one."""
+    groups = shapes.grouped(len(x.axes), first, last)
+    return restored(x, groups, [*x.axes[:first], joined, *x.axes[last:]], expand=False)
+
+
 def flattened(x: Tensor) -> Tensor:
     """All elements of the storage as a vector: a view."""
     if len(x.axes) == 1:
@@ -91,10 +97,8 @@ def _insert_one(x: Tensor, dim: int) -> Tensor:
     count = len(x.axes)
     if count == 0:
         return restored(x, [], axes, expand=True)
-    groups = [[k if k < number else k + 1] for k in range(count)]
     home = min(number, count - 1)
-    groups[home] = [number, number + 1] if number < count else [number - 1, number]
-    return restored(x, groups, axes, expand=True)
+    return restored(x, shapes.grouped(count + 1, home, home + 2), axes, expand=True)
 
 
 def _insert_level(x: Tensor, number: int, level: int) -> Tensor:
@@ -134,13 +138,8 @@ def _drop_one(x: Tensor, number: int) -> Tensor:
     axes = [a for k, a in enumerate(x.axes) if k != number]
     if not axes:
         return restored(x, [], axes, expand=False)
-    groups: list[list[int]] = []
-    for k in range(len(x.axes)):
-        if groups and (k == number or (k == 1 and number == 0)):
-            groups[-1].append(k)
-        else:
-            groups.append([k])
-    return restored(x, groups, axes, expand=False)
+    home = max(number - 1, 0)
+    return restored(x, shapes.grouped(len(x.axes), home, home + 2), axes, expand=False)
 
 
 @operation("reshape")
@@ -162,17 +161,12 @@ def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tens
     flat = x
     if len(chosen) > 1:
         joined = PlainAxis(None if None in old else prod(e or 0 for e in old))
-        groups = [[k] for k in range(first)] + [list(range(first, last + 1))]
-        groups += [[k] for k in range(last + 1, len(x.axes))]
-        flat = restored(x, groups, [*x.axes[:first], joined, *x.axes[last + 1 :]], expand=False)
+        flat = with_joined(x, first, last + 1, joined)
     flat = _that_fits(flat, first, chosen[0], wanted)
     if len(wanted) == 1:
         return flat
     axes = [*flat.axes[:first], *map(PlainAxis, wanted), *flat.axes[first + 1 :]]
-    more = len(wanted) - 1
-    groups = [[k] for k in range(first)] + [list(range(first, first + len(wanted)))]
-    groups += [[k + more] for k in range(first + 1, len(flat.axes))]
-    return restored(flat, groups, axes, expand=True)
+    return restored(flat, shapes.grouped(len(axes), first, first + len(wanted)), axes, expand=True)
 
 
 def changed_dims(

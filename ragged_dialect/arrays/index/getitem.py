@@ -12,7 +12,7 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.arguments import check_untiled
-from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
+from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored, with_joined
 from ragged_dialect.arrays.index.gather import boolean_mask, gather, stepped
 from ragged_dialect.arrays.index.levels import structured
 from ragged_dialect.arrays.index.reorder import pick_each, pick_pairs, take_dense
@@ -171,8 +171,7 @@ def _pairs(x: Tensor, rows: Tensor, places: Tensor) -> Tensor:
     at = _checked(x, 0, rows)
     if x.layout.is_plain(0) and x.layout.is_plain(1):
         x, places_ = contiguous(x), _checked(x, 1, places)
-        extent, groups = x.extent(1), [[0, 1], *([k] for k in range(2, len(x.axes)))]
-        flat = restored(x, groups, [PlainAxis(None), *x.axes[2:]], expand=False)
+        extent, flat = x.extent(1), with_joined(x, 0, 2, PlainAxis(None))
         place = vectors.generate(
             shapes.dim(at, 0), lambda k: build.add(build.mul(shapes.load(at, k), extent), shapes.load(places_, k))
         )

@@ -102,7 +102,7 @@ def _in_padded(dense: Tensor, start: Tensor, length: Tensor) -> Tensor:
     starts, lengths = (_for_all(x, name, dense) for x, name in ((start, "start"), (length, "length")))
     _check(dense, starts, lengths, extent)
     first = vectors.generate(batch, lambda b: build.add(shapes.load(starts, b), build.mul(b, extent)))
-    storage = shapes.collapse(dense.storage, [[0, 1], *([k] for k in range(2, dense.ndim))])
+    storage = shapes.collapse(dense.storage, shapes.grouped(dense.ndim, 0, 2))
     axis = NestedAxis("dw", [first, lengths], [None, None])
     return dense.trace.assembled(storage, [axis, *dense.axes[2:]], dense.dtype)
 

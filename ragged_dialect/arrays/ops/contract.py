@@ -9,7 +9,7 @@ from math import prod
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.index.dims import restored, transpose
+from ragged_dialect.arrays.index.dims import transpose, with_joined
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.ops.named_loops import NamedLoops
 from ragged_dialect.arrays.ops.reduce import source
@@ -85,17 +85,10 @@ def _in_one_order(
         equal_extents((x, of_x.index(c)), (w, of_w.index(c)), of_w.index(c))
     turned = transpose(w, axes=tuple(of_w.index(c) for c in order))
     joined = PlainAxis(prod(x.static_shape[of_x.index(c)] or 0 for c in run))
-    both = [_joined(turned, order, run, joined), _joined(x, of_x, run, joined)]
+    starts = [(turned, turned.place(order.index(run))[0]), (x, x.place(of_x.index(run))[0])]
+    both = [with_joined(one, first, first + len(run), joined) for one, first in starts]
     own = [letters.replace(run, run[0]) for letters in (order, of_x)]
     return (both, own) if dense[0] == 0 else (both[::-1], own[::-1])
-
-
-def _joined(x: Tensor, names: str, run: str, joined: PlainAxis) -> Tensor:
-    """A tensor with neighbouring dense dims as one."""
-    first = x.place(names.index(run[0]))[0]
-    last = first + len(run)
-    groups = [[k] for k in range(first)] + [[*range(first, last)]] + [[k] for k in range(last, len(x.axes))]
-    return restored(x, groups, [*x.axes[:first], joined, *x.axes[last:]], expand=False)
 
 
 def _dtype(operands: Sequence[Tensor]) -> DType:

@@ -79,8 +79,7 @@ def _derived(x: Tensor, axis: Axis) -> Axis | None:
 def in_components(x: Tensor) -> Tensor:
     """The rows of a dense array as components of one length."""
     batch, length = x.extent(0), x.extent(1)
-    groups = [[0, 1], *([k] for k in range(2, x.ndim))]
-    storage = shapes.collapse(x.storage, groups)
+    storage = shapes.collapse(x.storage, shapes.grouped(x.ndim, 0, 2))
     offsets = vectors.generate(build.add(batch, 1), lambda b: build.mul(b, length))
     axes = [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]]
     return x.trace.assembled(storage, axes, x.dtype)
@@ -92,6 +91,6 @@ def out_of_components(y: Tensor, x: Tensor) -> Tensor:
     wanted = dense_type(shape_of(axes).storage_shape(), element_type(y.dtype))
     whole = [None if None in x.static_shape[:2] else prod(e or 0 for e in x.static_shape[:2]), *y.static_shape[2:]]
     storage = shapes.cast(y.storage, dense_type(tuple(whole), element_type(y.dtype)))
-    groups = [[0, 1], *([k] for k in range(2, len(axes)))]
+    groups = shapes.grouped(len(axes), 0, 2)
     sizes = [x.extent(0), x.extent(1), *y.storage_sizes()[1:]]
     return x.trace.assembled(tensor.expand_shape(wanted, storage, groups, *build.split(sizes)), axes, y.dtype)
