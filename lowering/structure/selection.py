@@ -46,7 +46,7 @@ def _select_plain(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -
 def _select_leading(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """A component: levels below it start anew at 0, windows keep their starts."""
     axis, _ = parts.layout.locate(dim)
-    return _rebased(parts, axis, dim, shape, *_under(parts, dim, index), dropping(dim))
+    return _rebased(parts, axis, shape, *_under(parts, dim, index), dropping(dim))
 
 
 def _under(parts: Parts, dim: int, index: ir.Value) -> tuple[Mixed, Mixed, int]:
@@ -62,7 +62,6 @@ def _under(parts: Parts, dim: int, index: ir.Value) -> tuple[Mixed, Mixed, int]:
 def _rebased(
     parts: Parts,
     axis: int,
-    dim: int,
     shape: RaggedShape,
     low: Mixed,
     size: Mixed,
@@ -226,7 +225,7 @@ def slice_parts(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value) -> Parts:
     if letters == "d":
         return with_shape(parts, shape, lambda old: old, {}, values=_cut(parts, axis, lo, size))
     if at == 0:
-        return _rebased(parts, axis, dim, shape, lo, size, dim, lambda old: old)
+        return _rebased(parts, axis, shape, lo, size, dim, lambda old: old)
     return _slice_batch(parts, dim, lo, size, shape)
 
 

@@ -63,7 +63,7 @@ class Pulled:
         scope = ctx.inside(places)
         scope.note(zip(places, (like for _, like in linear), strict=True))
         ops, results = replayed(block, known)
-        scope.note(_likes(ctx, block, known))
+        scope.note(_likes(ctx, known))
         scope.spread(ops)
         for result, cotangent in zip(results, cotangents, strict=True):
             scope.add(result, cotangent)
@@ -81,7 +81,7 @@ class Pulled:
         erase_unused(self._dead)
 
 
-def _likes(ctx: Cotangents, block: ir.Block, known: ValueMap) -> Iterator[tuple[ir.Value, ir.Value]]:
+def _likes(ctx: Cotangents, known: ValueMap) -> Iterator[tuple[ir.Value, ir.Value]]:
     """What has the structure of linear values of a block that was cloned: the clones of what it was in the block."""
     for value, copy in list(known.items()):
         like = ctx.noted(value)

@@ -32,7 +32,7 @@ from ragged_dialect.traits import (
 from ragged_dialect.types import is_ragged, text_of, vector_type
 
 
-def check_parts(op: RaggedOp, shape: RaggedShape, element: ir.Type, operands: list[ir.Value]) -> None:
+def _check_parts(shape: RaggedShape, element: ir.Type, operands: list[ir.Value]) -> None:
     """Operands against the 1:N form of a shape: values, vectors, extents."""
     parts = shape.parts()
     if len(operands) != len(parts):
@@ -67,7 +67,7 @@ class AssembleOp(MixedOp, name="assemble", traits=[Pure]):
         shape = tensor_shape(self.operation.results[0])
         if shape.layout.is_dense:
             raise LayoutError(f"expected a result with a layout, got {self.res.type}")
-        check_parts(self, shape, self.res.type.element_type, list(self.operation.operands))
+        _check_parts(shape, self.res.type.element_type, list(self.operation.operands))
 
     def checks(self, ask: Checker[Q]) -> None:
         check_assembled(ask, tensor_shape(self.res), list(self.operation.operands))

@@ -291,7 +291,7 @@ def transpose(x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
         else:
             result.append(axis)
         at += len(own)
-    out = empty(x.trace, result, [(x, d) for d in order], x.dtype)
+    out = empty(result, [(x, d) for d in order], x.dtype)
     dims = [order.index(d) for d in range(x.ndim)]
     (made,) = compute(
         x.trace, [(x, dims)], [(out, x.dtype, result, tuple(range(x.ndim)))], x.ndim, frozenset(), lambda e: [e[0]]

@@ -189,7 +189,7 @@ def _gathered_rows(x: Tensor, index: Tensor) -> Tensor:
         at = build.to_index(arith.addi(place(given), given[2]))
         return [tensor.extract(x.storage, [at, *(loop_index(dim) for dim in range(2, x.ndim))])]
 
-    out = (empty(x.trace, axes, levels, x.dtype), x.dtype, axes, range(x.ndim))
+    out = (empty(axes, levels, x.dtype), x.dtype, axes, range(x.ndim))
     return compute(x.trace, [(index, range(index.ndim)), *beside], [out], x.ndim, frozenset(), row)[0]
 
 

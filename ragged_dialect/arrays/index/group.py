@@ -221,7 +221,7 @@ def _longest(levels: _Levels, level: int, kept: _Kept) -> ir.Value:
         places = _places(levels, above, kept)
         offsets, lengths = builders.offsets(places, 1), vectors.gather(lengths, builders.values(places))
     lists = levels.trace.assembled(lengths, [NestedAxis("dr", [offsets], [None, None])], INT64)
-    none = shapes.fill(constant(INT64, 0), empty(levels.trace, [PlainAxis(None)], [(lists, 0)], INT64))
+    none = shapes.fill(constant(INT64, 0), empty([PlainAxis(None)], [(lists, 0)], INT64))
     out = (none, INT64, [PlainAxis(None)], [0])
     return compute(levels.trace, [(lists, [0, 1])], [out], 2, frozenset({1}), lambda e: [arith.maxsi(*e)])[0].storage
 

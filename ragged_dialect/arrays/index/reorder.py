@@ -87,7 +87,7 @@ def _looped(x: Tensor, head: NestedAxis, sizes: Sequence[int], row: Callable[...
         return [tensor.extract(x.storage, [build.value(row(*map(loop_index, own))), *rest])]
 
     loops = loops_of(like)
-    out = (empty(x.trace, axes, loops.levels, x.dtype), x.dtype, axes, range(like.ndim))
+    out = (empty(axes, loops.levels, x.dtype), x.dtype, axes, range(like.ndim))
     return compute(x.trace, [], [out], like.ndim, frozenset(), body)[0]
 
 

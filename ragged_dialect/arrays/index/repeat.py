@@ -78,7 +78,7 @@ def _rows_again(x: Tensor, dim: int, counts: ir.Value) -> Tensor:
     axis, *below = x.axes
     rows = Tensor(x.trace, x.storage, x.dtype, (PlainAxis(None), *below))
     features = [(rows, k) for k in range(1, rows.ndim)]
-    out = empty(x.trace, [runs, *below], [(like, 0), (like, 1), *features], x.dtype)
+    out = empty([runs, *below], [(like, 0), (like, 1), *features], x.dtype)
     loops = range(rows.ndim + 1)
     operands, outs = [(rows, [0, *loops[2:]])], [(out, x.dtype, [runs, *below], loops)]
     (made,) = compute(x.trace, operands, outs, len(loops), frozenset(), lambda given: given[:1])

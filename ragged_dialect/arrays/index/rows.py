@@ -152,7 +152,7 @@ def check_lists(
     if not beside and index.trace.device == "cpu":
         index = _suspected(index, place, extent(build.value(0)))
     parents = [PlainAxis(None)]
-    zeros = shapes.fill(build.constant(build.i64(), 0), empty(index.trace, parents, [(index, 0)], INT64))
+    zeros = shapes.fill(build.constant(build.i64(), 0), empty(parents, [(index, 0)], INT64))
     loops = range(index.ndim)
     (largest,) = compute(
         index.trace, [(index, loops), *beside], [(zeros, INT64, parents, (0,))], len(loops), frozenset(loops[1:]),
@@ -171,7 +171,7 @@ def _suspected(index: Tensor, place: Callable[[list[ir.Value]], ir.Value], exten
     fifth of the time of those of short lists (Zen 5). On a GPU the host would wait for it."""
     storage = shapes.cast(index.storage, dense_type((None,), index.storage.type.element_type))
     flat = Tensor(index.trace, storage, index.dtype, (PlainAxis(None),))
-    zero = shapes.fill(build.constant(build.i64(), 0), empty(index.trace, [], [], INT64))
+    zero = shapes.fill(build.constant(build.i64(), 0), empty([], [], INT64))
     (largest,) = compute(
         index.trace, [(flat, (0,))], [(zero, INT64, [], ())], 1, frozenset({0}),
         lambda given: [arith.maxui(given[-1], place(given))],
@@ -258,7 +258,7 @@ def looked_up(x: Tensor, number: int, at: Tensor) -> Tensor:
         row = build.to_index(wrapped(convert(elements[0], at.dtype, INT64), x.extent(number)))
         return [tensor.extract(x.storage, [*loops[:number], row, *loops[number:]])]
 
-    out = empty(x.trace, axes, levels, x.dtype)
+    out = empty(axes, levels, x.dtype)
     outs = [(out, x.dtype, axes, range(len(levels)))]
     return compute(x.trace, [(at, own)], outs, len(levels), frozenset(), body)[0]
 

@@ -72,6 +72,6 @@ def local_index(x: Tensor, *, axis: int = 1) -> Tensor:
             raise LayoutError(f'{x.trace.op}: expected no dense dim below others, got dim {dim} of layout "{x.layout}"')
         own = batch_axis(own, 0)
     axes, rank = [*x.axes[:number], own], dim + 1
-    out = empty(x.trace, axes, [(x, k) for k in range(rank)], INT64)
+    out = empty(axes, [(x, k) for k in range(rank)], INT64)
     outs = [(out, INT64, axes, range(rank))]
     return compute(x.trace, [], outs, rank, frozenset(), lambda _: [build.to_i64(loop_index(dim))])[0]

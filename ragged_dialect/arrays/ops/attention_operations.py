@@ -210,7 +210,7 @@ def _ragged_mask(q: Tensor, k: Tensor, mask: Tensor) -> tuple[Tensor, Read]:
         builders.assert_valid([build.value(mask.extent(dim)), build.value(1)], "equal", q.trace.op, dim)
         return _mask_of_rows(q, rows, letter, pick(mask, dim, build.value(0)))
     loops = NamedLoops.of(q.trace, [q, k], ["bihd"[: q.ndim], "bjge"[: k.ndim]], "bij")
-    pairs = loops.settled(Tensor(q.trace, empty(q.trace, loops.axes, loops.levels, mask.dtype), mask.dtype, loops.axes))
+    pairs = loops.settled(Tensor(q.trace, empty(loops.axes, loops.levels, mask.dtype), mask.dtype, loops.axes))
     q.trace.conform(pairs.nested_axis(), axis)
     features = _read([_loop(mask, 3, "h", (q, 2)) for _ in range(mask.ndim - 3)])
 

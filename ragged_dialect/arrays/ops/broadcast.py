@@ -205,9 +205,7 @@ def _stays(x: Tensor, dim: int) -> bool:
 def _elements(
     trace: Trace, operands: Sequence[Tensor], dims: Sequence[Dims], loops: Loops, dtypes: Sequence[DType], body: Body
 ) -> list[Tensor]:
-    outs = [
-        (empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(loops.rank))) for dtype in dtypes
-    ]
+    outs = [(empty(loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(loops.rank))) for dtype in dtypes]
     count = len(operands)
     pairs = list(zip(operands, dims, strict=True))
     return compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))

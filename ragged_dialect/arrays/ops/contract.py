@@ -40,7 +40,7 @@ def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], res
     dtype = _dtype(operands)
     inner = wide(dtype)
     loop = Loop(inner, inner)
-    init = shapes.fill(loop.number(0), empty(trace, loops.axes, loops.levels, inner))
+    init = shapes.fill(loop.number(0), empty(loops.axes, loops.levels, inner))
     pairs = [(x, loops.numbers(own)) for x, own in zip(operands, names, strict=True)]
     reduced = frozenset(k for k, c in enumerate(loops.loops) if c not in result)
 

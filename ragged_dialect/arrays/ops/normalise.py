@@ -67,7 +67,7 @@ def _softmax(x: Tensor, dims: frozenset[int]) -> Tensor:
 
 
 def _named_softmax(x: Tensor, dim: int) -> Tensor:
-    out = empty(x.trace, x.axes, loops_of(x).levels, x.dtype)
+    out = empty(x.axes, loops_of(x).levels, x.dtype)
     op = ir.Operation.create(
         "linalg.softmax",
         results=[out.type],

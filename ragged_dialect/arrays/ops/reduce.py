@@ -72,7 +72,7 @@ def reduce(
     left = kept(x, dims)
     outs: list[tuple[ir.Value, DType, Sequence[Axis], Sequence[int]]] = []
     for dtype, init in inits:
-        made = shapes.fill(init, empty(x.trace, left.axes, [(x, dim) for dim in left.dims], dtype))
+        made = shapes.fill(init, empty(left.axes, [(x, dim) for dim in left.dims], dtype))
         outs.append((made, dtype, left.axes, left.dims))
     loops = loops_of(x)
     operands: list[tuple[Tensor, Sequence[int | None]]] = [(x, range(x.ndim))]

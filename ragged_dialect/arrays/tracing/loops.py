@@ -39,7 +39,7 @@ def loops_of(x: Tensor) -> Loops:
     return Loops(x.axes, tuple((x, dim) for dim in range(x.ndim)))
 
 
-def empty(trace: Trace, axes: Sequence[Axis], levels: Sequence[TensorLevel], dtype: DType) -> ir.Value:
+def empty(axes: Sequence[Axis], levels: Sequence[TensorLevel], dtype: DType) -> ir.Value:
     """An uninitialised value of axes, whose extents and structure are those of levels of tensors."""
     shape = shape_of(axes)
     if shape.layout.is_dense:
@@ -91,7 +91,7 @@ def mapped(
     body: Callable[[list[ir.Value]], ir.Value],
 ) -> Tensor:
     """An element for each of `x`, made of it and of those of others that have loops of it."""
-    out = empty(x.trace, x.axes, loops_of(x).levels, dtype)
+    out = empty(x.axes, loops_of(x).levels, dtype)
     outs = [(out, dtype, x.axes, tuple(range(x.ndim)))]
     return compute(x.trace, [(x, range(x.ndim)), *others], outs, x.ndim, frozenset(), lambda e: [body(e[:-1])])[0]
 

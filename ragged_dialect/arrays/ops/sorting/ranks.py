@@ -54,7 +54,7 @@ def by_ranks(keys: Tensor, dim: int) -> Tensor:
 
     def total(given: list[tuple[Tensor, str]], term: _Term) -> Tensor:
         """Sums over the other elements of a component, as counts."""
-        init = shapes.fill(zero, empty(keys.trace, loops.axes, loops.levels, dtype))
+        init = shapes.fill(zero, empty(loops.axes, loops.levels, dtype))
         out = (init, dtype, loops.axes, loops.numbers(own))
 
         def body(elements: list[ir.Value]) -> list[ir.Value]:
