@@ -307,7 +307,7 @@ def test_reductions_of_different_shapes() -> None:
 
 # What fits -----------------------------------------------------------------------------------------
 
-_MEAN_OF_TWO_LEVELS = """
+_TWO_LEVELS = """
 #l = #ragged.layout<"drr">
 func.func @f(%x: tensor<?xf32>, %inner: tensor<?xi64>, %outer: tensor<?xi64>) -> tensor<?xf32> {
   %zero = arith.constant 0.0 : f32
@@ -328,13 +328,15 @@ _UNKNOWN_COMBINER = _SCALARS.replace(
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("text", [_text("sum", "f32", 64), _text("sum", "f16", 64), _WEIGHTED, _SCALARS, _PLACES])
+@pytest.mark.parametrize(
+    "text", [_text("sum", "f32", 64), _text("sum", "f16", 64), _WEIGHTED, _SCALARS, _PLACES, _TWO_LEVELS]
+)
 def test_fits(text: str) -> None:
     assert schedules_of(text)[-1] == "balanced"
     assert schedules_of(text, "segment")[-1] == "segment"
 
 
-@pytest.mark.parametrize("text", [_MEAN_OF_TWO_LEVELS, _UNKNOWN_COMBINER])
+@pytest.mark.parametrize("text", [_UNKNOWN_COMBINER])
 def test_does_not_fit(text: str) -> None:
     assert "balanced" not in schedules_of(text)
     assert "balanced" not in schedules_of(text, "balanced")

@@ -139,14 +139,11 @@ def levels_of(x: Tensor, dim: int, before: ir.Value) -> NestedAxis:
 @operation("gather")
 def gather(x: Tensor, index: Tensor) -> Tensor:
     """Element, or inner list, `index[b, i]` of component b, for a ragged array of integers with as many
-    components, or `index[a, b, i]` of inner list b; a dense [B, K] picks K of every component. Of an index with the
-    features of `x` each picks for itself, as `np.take_along_axis` does: `index[b, i, f]` is for `x[b, :, f]`. Counted
-    from the end where negative. IndexError where one is out of range."""
+    components, or `index[a, b, i]` of inner list b; a dense [B, K] picks K of every component. Counted from the
+    end where negative. IndexError where one is out of range."""
     if index.dtype.kind != "i":
         raise ArgumentError(f"{x.trace.op}: expected indices of integers, got {index.described}")
     x, index = contiguous(x), contiguous(index)
-    if x.layout.axes[0] == "dr" and 2 < x.ndim == index.ndim and (index.is_dense or index.layout == x.layout):
-        return _gathered_features(x, index)
     if index.is_dense:
         return _gather_matrix(x, index)
     own, theirs = _leading(x, index)
@@ -158,8 +155,9 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     return rearranged(x, level, positions, relaid(x, level, theirs.vectors[-1]))
 
 
-def _gathered_features(x: Tensor, index: Tensor) -> Tensor:
-    """Elements of each component by indices for each of its features."""
+def gathered_features(x: Tensor, index: Tensor) -> Tensor:
+    """Elements `index[b, i, f]` of each feature `x[b, :, f]` of the components of a ragged array without windows, of an
+    index that is ragged as it, or dense, with as many for each component."""
     if index.is_dense:
         batch_extent((index, 0), (x, 0), 0)
     else:

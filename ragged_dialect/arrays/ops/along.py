@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.index.dims import dim_of, flattened
-from ragged_dialect.arrays.index.gather import gather
+from ragged_dialect.arrays.index.gather import gather, gathered_features
 from ragged_dialect.arrays.index.rows import wrapped
 from ragged_dialect.arrays.ops.sorting.sort import taken
 from ragged_dialect.arrays.tracing.agreement import equal_beside
@@ -24,9 +24,10 @@ from ragged_dialect.layout import RAGGED
 @operation("take_along_axis")
 def take_along_axis(x: Tensor, indices: Tensor, *, axis: int = -1) -> Tensor:
     """`np.take_along_axis`: along a dense dim the elements at indices of the same layout, whose other dims are those of
-    `x`; along a ragged dim `rg.gather`, which takes indices with the features of `x` (`np.argsort(x, axis=1)`), also
-    dense ones, as many for each component (`x.argmax(axis=1, keepdims=True)`). Negative ones count from the end. The
-    values have a gradient. LayoutError for indices of another layout; IndexError where one is out of range.
+    `x`; along a ragged dim `rg.gather`, or with the features of `x` elements for each of these, of indices that are
+    ragged as it is (`np.argsort(x, axis=1)`), or as many for each component (`x.argmax(axis=1, keepdims=True)`).
+    Negative ones count from the end. The values have a gradient. LayoutError for indices of another layout; IndexError
+    where one is out of range.
 
     >>> scores = rg.from_lengths(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), [2, 1])
     >>> wanted = rg.ragged([[1, 0], [1]])
@@ -36,9 +37,11 @@ def take_along_axis(x: Tensor, indices: Tensor, *, axis: int = -1) -> Tensor:
     dim = dim_of(x, axis)
     if indices.dtype.kind != "i":
         raise ArgumentError(f"{x.trace.op}: expected indices of integers, got {indices.described}")
-    if x.layout.letter(dim) in RAGGED:
-        return gather(x, indices)
     x, indices = contiguous(x), contiguous(indices)
+    if x.layout.letter(dim) in RAGGED:
+        alike = indices.is_dense or indices.layout == x.layout
+        by_feature = x.layout.axes[0] == "dr" and 2 < x.ndim == indices.ndim and alike
+        return gathered_features(x, indices) if by_feature else gather(x, indices)
     if indices.layout != x.layout or not x.layout.is_plain(dim):
         text = f'expected indices of layout "{x.layout}" along a plain dim, got "{indices.layout}" along dim {dim}'
         raise LayoutError(f"{x.trace.op}: {text}")
