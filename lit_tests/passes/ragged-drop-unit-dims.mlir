@@ -100,6 +100,30 @@ func.func @lookup(%x: tensor<?x?x1xi64, #ragged.layout<"dw|d">>, %table: tensor<
 
 // -----
 
+// The index of a loop that is left out is 0, others have other numbers, and a loop that goes back is one of them.
+// CHECK-LABEL: func.func @indices
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}}ragged.backwards = 1
+// CHECK-NOT: linalg.index 2
+// CHECK: linalg.index 1
+// CHECK-NOT: arith.addi %{{.*}}, %{{.*}} : index
+// CHECK: return
+func.func @indices(%x: tensor<1x?x?xi64, #ragged.layout<"d|dr">>, %start: tensor<1x?xi64>) -> tensor<1x?xi64> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(u, i, j) -> (u, i, j)>, affine_map<(u, i, j) -> (u, i)>], iterator_types = ["parallel", "parallel", "reduction"], ragged.backwards = 2 : i64}
+    ins(%x : tensor<1x?x?xi64, #ragged.layout<"d|dr">>) outs(%start : tensor<1x?xi64>) {
+  ^bb0(%a: i64, %b: i64):
+    %u = linalg.index 0 : index
+    %j = linalg.index 2 : index
+    %k = arith.addi %u, %j : index
+    %l = arith.index_cast %k : index to i64
+    %m = arith.muli %b, %l : i64
+    %s = arith.addi %m, %a : i64
+    linalg.yield %s : i64
+  } -> tensor<1x?xi64>
+  return %0 : tensor<1x?xi64>
+}
+
+// -----
+
 // A loop that reduces the dim stays, and so does a product of dense matrices.
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT: collapse_shape

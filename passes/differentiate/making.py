@@ -110,11 +110,9 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
 
 @transposes(CompressOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
-    """Rows that are kept have the cotangents of the result's, the others 0. A mask that is computed again may be
-    another one, where its memory was written."""
-    like, numbers = ctx.like(op.x), builders.compress(op.mask)
-    builders.assert_conform(numbers, cotangent, [(0, 0)], "vjp")
-    made = builders.scatter_add(cotangent, numbers, build.value(shapes.dim(like, 0)))
+    """Rows that are kept have the cotangents of the result's, the others 0."""
+    like = ctx.like(op.x)
+    made = builders.scatter_add(cotangent, builders.compress(op.mask), build.value(shapes.dim(like, 0)))
     ctx.add(op.x, shapes.cast(made, like.type))
 
 
