@@ -65,7 +65,7 @@ class RaggedDropUnitDims(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Rewrite in every block below `op`."""
         narrowed = _Narrowed()
-        for found in [x for x in ops_in(op) if _computes(x)]:  # before bodies, which are in others then, go
+        for found in [x for x in ops_in(op, _has_body) if _computes(x)]:
             with found.location:
                 if found.name in _ALONG:
                     narrowed.along(found)
@@ -122,7 +122,7 @@ class _Narrowed:
     def along(self, op: ir.Operation) -> None:
         """Rewrite an op along one dim, without all others of one element."""
         along = op.attributes[_ALONG[op.name]].value
-        dims = _unit_dims(op.operands[0]) - {along}
+        dims = _common(op) - {along}
         self._narrowed(
             op, dims, {_ALONG[op.name]: ir.IntegerAttr.get(build.i64(), along - sum(d < along for d in dims))}
         )
@@ -133,8 +133,7 @@ class _Narrowed:
 
     def elementwise(self, op: ir.Operation) -> None:
         """Rewrite an op on tensors of one shape."""
-        first, *others = map(_unit_dims, op.operands)
-        self._narrowed(op, first.intersection(*others), {})
+        self._narrowed(op, _common(op), {})
 
     def _narrowed(self, op: ir.Operation, dims: Dims, attributes: Attributes) -> None:
         """Rewrite an op whose tensors all have some dims."""
@@ -204,6 +203,11 @@ class _Narrowed:
         op.erase()
 
 
+def _has_body(op: ir.Operation) -> bool:
+    """Whether what is in an op are its loops, of which another op gets a copy."""
+    return op.name in LINALG_OPS
+
+
 def _computes(op: ir.Operation) -> bool:
     if op.name in (*_NESTS, *_ALONG, CompressOp.OPERATION_NAME):
         return True
@@ -242,6 +246,12 @@ def _unit_dims(x: ir.Value) -> Dims:
     if shape.layout.has_tiles:
         return frozenset()
     return frozenset(d for d, extent in enumerate(shape.shape) if extent == 1 and shape.layout.is_plain(d))
+
+
+def _common(op: ir.Operation) -> Dims:
+    """The dims of one element that all operands have, by their types."""
+    first, *others = map(_unit_dims, op.operands)
+    return first.intersection(*others)
 
 
 def _renamed(m: ir.AffineMap, dims: Dims, place: dict[int, int]) -> ir.AffineMap:

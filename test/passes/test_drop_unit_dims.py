@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.targets import Compile
 
 import ragged_dialect as rg
+from ragged_dialect.reference.interpreter import run
 
 LENGTHS = [3, 1, 17, 70, 2]
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
@@ -62,3 +64,41 @@ def test_same_loops(name: str) -> None:
         for shape in ((-1, 1), (-1,))
     )
     assert one == none > 0
+
+
+NESTED = """#whole = affine_map<(i, j, k) -> (i, j, k)>
+func.func @f(%x: tensor<?x?x1xf32, #ragged.layout<"dr|d">>, %t: tensor<1x1xf32>)
+    -> tensor<?x?x1xf32, #ragged.layout<"dr|d">> {
+  %c0 = arith.constant 0 : index
+  %e = ragged.empty %x : (tensor<?x?x1xf32, #ragged.layout<"dr|d">>) -> tensor<?x?x1xf32, #ragged.layout<"dr|d">>
+  %0 = linalg.generic {indexing_maps = [#whole, #whole], iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%x : tensor<?x?x1xf32, #ragged.layout<"dr|d">>) outs(%e : tensor<?x?x1xf32, #ragged.layout<"dr|d">>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = linalg.exp ins(%t : tensor<1x1xf32>) outs(%t : tensor<1x1xf32>) -> tensor<1x1xf32>
+    %2 = tensor.extract %1[%c0, %c0] : tensor<1x1xf32>
+    %3 = arith.addf %a, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x?x1xf32, #ragged.layout<"dr|d">>
+  return %0 : tensor<?x?x1xf32, #ragged.layout<"dr|d">>
+}"""
+DYNAMIC_OUT = """func.func @f(%x: tensor<?x?x1xf32, #ragged.layout<"dr|d">>)
+    -> tensor<?x?x?xf32, #ragged.layout<"dr|d">> {
+  %c1 = arith.constant 1 : index
+  %e = ragged.empty %x, %c1 : (tensor<?x?x1xf32, #ragged.layout<"dr|d">>, index)
+    -> tensor<?x?x?xf32, #ragged.layout<"dr|d">>
+  %0 = linalg.softmax dimension(1) ins(%x : tensor<?x?x1xf32, #ragged.layout<"dr|d">>)
+    outs(%e : tensor<?x?x?xf32, #ragged.layout<"dr|d">>) -> tensor<?x?x?xf32, #ragged.layout<"dr|d">>
+  return %0 : tensor<?x?x?xf32, #ragged.layout<"dr|d">>
+}"""
+TEXTS = {
+    "loops in a body": (NESTED, [np.full((1, 1), 2, np.float32)]),
+    "a softmax whose out has an unknown extent": (DYNAMIC_OUT, []),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts(compile: Compile, name: str) -> None:
+    text, others = TEXTS[name]
+    arguments = [(_values()[:, None], np.cumsum([0, *LENGTHS])), *others]
+    (found, _), ((expected, _),) = compile(text)(*arguments), run(text, "f", arguments)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
