@@ -90,7 +90,7 @@ DYNAMIC_OUT = """func.func @f(%x: tensor<?x?x1xf32, #ragged.layout<"dr|d">>)
     outs(%e : tensor<?x?x?xf32, #ragged.layout<"dr|d">>) -> tensor<?x?x?xf32, #ragged.layout<"dr|d">>
   return %0 : tensor<?x?x?xf32, #ragged.layout<"dr|d">>
 }"""
-TEXTS = {
+TEXTS: dict[str, tuple[str, list[np.ndarray]]] = {
     "loops in a body": (NESTED, [np.full((1, 1), 2, np.float32)]),
     "a softmax whose out has an unknown extent": (DYNAMIC_OUT, []),
 }
@@ -99,6 +99,6 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts(compile: Compile, name: str) -> None:
     text, others = TEXTS[name]
-    arguments = [(_values()[:, None], np.cumsum([0, *LENGTHS])), *others]
+    arguments: list[Any] = [(_values()[:, None], np.cumsum([0, *LENGTHS])), *others]
     (found, _), ((expected, _),) = compile(text)(*arguments), run(text, "f", arguments)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
