@@ -12,9 +12,9 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.scf.context import Lowering
-from ragged_dialect.lowering.scf.parts import Parts, Range
+from ragged_dialect.lowering.scf.parts import Parts
 from ragged_dialect.lowering.structure import walks
-from ragged_dialect.lowering.structure.runs import fill_runs
+from ragged_dialect.lowering.structure.runs import fill_row_ids
 from ragged_dialect.lowering.structure.views import expand
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of, storage_type
@@ -49,13 +49,7 @@ def lower_row_ids(ctx: Lowering, op: ir.Operation) -> None:
     parts = ctx.parts(op.operands[0])
     offsets = _element_offsets(parts, _level(op))
     known = _known_total(parts, _level(op))
-    size = vectors.last(offsets) if known is None else known
-
-    def place(q: ir.Value) -> list[Range]:
-        return [vectors.component(offsets, q)]
-
-    ids, count = vectors.empty(size), vectors.count(offsets)
-    _replace(op, fill_runs(ctx, count, ids, place, lambda q, run: shapes.fill(build.to_i64(q), run)))
+    _replace(op, fill_row_ids(ctx, offsets, vectors.last(offsets) if known is None else known))
 
 
 def _element_offsets(parts: Parts, dim: int) -> ir.Value:

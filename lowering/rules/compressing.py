@@ -12,7 +12,7 @@ from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.memory import room, tensor_of
 from ragged_dialect.lowering.nests.forall_bounds import inside_forall
 from ragged_dialect.lowering.scf.context import Lowering
-from ragged_dialect.lowering.structure.runs import fill_runs
+from ragged_dialect.lowering.structure.runs import fill_row_ids
 from ragged_dialect.ops.grouping import CompressOp
 
 _One = Callable[[ir.Value], tuple[ir.Value, ir.Value]]
@@ -97,13 +97,7 @@ def _store_until(into: ir.Value, start: ir.Value, end: ir.Value, one: _One) -> N
 def _in_runs(ctx: Lowering, mask: ir.Value) -> ir.Value:
     size = shapes.dim(mask, 0)
     offsets = vectors.running(size, lambda i: arith.extui(build.i64(), tensor.extract(mask, [i])))
-
-    def place(q: ir.Value) -> list[tuple[Mixed, Mixed]]:
-        start = shapes.load(offsets, q)
-        return [(start, build.sub(shapes.load(offsets, build.add(q, 1)), start))]
-
-    into = vectors.empty(vectors.last(offsets))
-    return fill_runs(ctx, size, into, place, lambda q, run: shapes.fill(build.to_i64(q), run))
+    return fill_row_ids(ctx, offsets, vectors.last(offsets))
 
 
 def _taken(rows: ir.Value, numbers: ir.Value) -> ir.Value:

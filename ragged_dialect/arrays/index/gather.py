@@ -125,11 +125,6 @@ def leading_level(x: Tensor, other: Tensor) -> int:
     return len(theirs.letters) - 1
 
 
-def chosen(x: Tensor, dim: int, before: ir.Value, at: ir.Value) -> Tensor:
-    """The rows at positions `at` of a ragged dim, of which there are so many before each row."""
-    return rearranged(x, dim, at, levels_of(x, dim, before))
-
-
 def levels_of(x: Tensor, dim: int, before: ir.Value) -> NestedAxis:
     """The levels down to a ragged dim, for whose rows there are so many others before each."""
     _, level, axis = ragged_level(x, dim)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.index.dims import dim_of
-from ragged_dialect.arrays.index.gather import chosen, leading_level, levels_of
+from ragged_dialect.arrays.index.gather import leading_level, levels_of
 from ragged_dialect.arrays.index.getitem import take_at
+from ragged_dialect.arrays.index.reorder import rearranged
 from ragged_dialect.arrays.index.rows import as_index, ragged_level, repeated_rows
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
@@ -61,7 +62,7 @@ def repeat(x: Tensor, repeats: Tensor, *, axis: int) -> Tensor:
     if _is_of_rows(x, dim):
         return _rows_again(x, dim, counts)
     before, at = repeated_rows(x, size, lambda i: tensor.extract(counts, [i]))
-    return chosen(x, dim, before, at) if is_ragged else take_at(x, dim, at)
+    return rearranged(x, dim, at, levels_of(x, dim, before)) if is_ragged else take_at(x, dim, at)
 
 
 def _is_of_rows(x: Tensor, dim: int) -> bool:
