@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import pytest
+from support.dtypes import FLOATS, INTEGERS
 from support.targets import Compile
 
 import ragged_dialect as rg
@@ -19,16 +19,7 @@ NUMBERS = """func.func @f(%mask: tensor<?xi1>) -> tensor<?xi64> {
   %0 = ragged.compress %mask : (tensor<?xi1>) -> tensor<?xi64>
   return %0 : tensor<?xi64>
 }"""
-DTYPES = {
-    "f32": np.float32,
-    "f64": np.float64,
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "i1": np.bool_,
-    "i8": np.int8,
-    "i32": np.int32,
-    "i64": np.int64,
-}
+DTYPES = {**FLOATS, **{kind: INTEGERS[kind] for kind in ("i1", "i8", "i32", "i64")}}
 SIZES = (0, 1, 15, 16, 1023, 1024, 1025, 3000)
 """Of no tile, one, and some, of lanes and what is left of them."""
 

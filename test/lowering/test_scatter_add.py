@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import ml_dtypes
 import numpy as np
 import pytest
+from support.dtypes import FLOATS, INTEGERS
 from support.targets import Compile
 
 import ragged_dialect as rg
@@ -17,14 +17,7 @@ TEXT = """func.func @f(%terms: tensor<?FxT>, %positions: tensor<?xi64>, %count: 
   %0 = ragged.scatter_add %terms, %positions, %count : (tensor<?FxT>, tensor<?xi64>, index) -> tensor<?FxT>
   return %0 : tensor<?FxT>
 }"""
-DTYPES = {
-    "f32": np.float32,
-    "f64": np.float64,
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "i32": np.int32,
-    "index": np.int64,
-}
+DTYPES = {**FLOATS, **{kind: INTEGERS[kind] for kind in ("i32", "index")}}
 EPSILON = {"f32": 2e-6, "f64": 4e-15, "f16": 2e-3, "bf16": 1e-2, "i32": 0, "index": 0}
 """Of sums of 300 terms, rounded once."""
 

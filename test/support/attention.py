@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+from support.dtypes import FLOATS as DTYPES
 
 from ragged_dialect.ops.attention import Keys
 
-DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
 TOLERANCES = {"f16": 2e-3, "bf16": 2e-2, "f32": 3e-6, "f64": 1e-14}
 QUERIES = np.array([3, 0, 70, 1, 33, 5, 0])
 KEYS = np.array([5, 4, 66, 0, 9, 41, 0])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from support.attention import Score
+from support.dtypes import FLOATS as DTYPES
 
 from ragged_dialect.ops.attention import Keys
 
-DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
 TOLERANCES = {"f16": 4e-3, "bf16": 4e-2, "f32": 1e-5, "f64": 3e-14}
 """Of the largest entry."""
 QUERIES = np.array([3, 0, 70, 1, 33, 5, 0])
