@@ -17,6 +17,11 @@ from ragged_dialect.host_cpu import masked_features
 from ragged_dialect.lowering.attention import HEAD_DIMS
 from ragged_dialect.lowering.stage import Stage
 
+_KEEP_STARTS = "{anonymous}::ForOpTensorCastFolder"
+"""Makes all values of a loop as long as a start of known extent is: `scf.yield` may give one of another extent."""
+CANONICALIZE = f"canonicalize{{disable-patterns={_KEEP_STARTS}}}"
+"""While there are tensors."""
+
 _LAYOUTS = Stage("layouts", "ragged-infer-layouts")
 _CHECK = Stage("checks", "ragged-insert-checks")
 SORTED_FEATURES = 16
@@ -48,14 +53,14 @@ components of 5 rows, 0.8 of 62, 1.35 of 20,000; with 32 they take 1.14 of 62). 
 def _scf(isa: str) -> Stage:
     return Stage(
         "scf",
-        f"convert-ragged-to-scf{{rows={SHORT_ROW} isa={isa}}},canonicalize,cse,convert-ragged-checks-to-scf,"
-        "protect-ragged-arguments,canonicalize,cse",
+        f"convert-ragged-to-scf{{rows={SHORT_ROW} isa={isa}}},{CANONICALIZE},cse,convert-ragged-checks-to-scf,"
+        f"protect-ragged-arguments,{CANONICALIZE},cse",
     )
 
 
 _VECTORS = "inline-index-vectors,cse,merge-index-vectors,convert-ragged-selects-to-scf"
 _LINALG = f"{_VECTORS},func.func(convert-elementwise-to-linalg),define-integer-divisions,add-negated-terms"
-_DENSE = Stage("dense", f"{_LINALG},canonicalize,cse")
+_DENSE = Stage("dense", f"{_LINALG},{CANONICALIZE},cse")
 _BUFFER = Stage(
     "bufferize",
     "replace-empty-reshapes,unshare-ragged-empties,keep-read-outs,empty-tensor-to-alloc-tensor,"
@@ -134,7 +139,7 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
 
 # On a GPU a check that fails stops later kernels by itself, and temporaries of a component's size stay
 # results of the forall: they are global scratch, where upstream would have them allocated in the loop.
-_KEEP_OUTS = "canonicalize{disable-patterns={anonymous}::ForallOpIterArgsFolder}"
+_KEEP_OUTS = f"canonicalize{{disable-patterns={{anonymous}}::ForallOpIterArgsFolder,{_KEEP_STARTS}}}"
 
 
 GROUPS = f"keys={DEVICE.grouped_keys} keys-of-a-count=1 counts={DEVICE.grouped_counts}"

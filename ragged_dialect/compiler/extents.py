@@ -20,7 +20,7 @@ from ragged_dialect.ops.checks import AssertConformOp, AssertValidOp
 Size: TypeAlias = int
 """A number, or what counts as one: PyTorch's of what it traces."""
 
-_RESOLVED = "builtin.module(func.func(resolve-ranked-shaped-type-result-dims,canonicalize,cse))"
+_RESOLVED = f"builtin.module(func.func(resolve-ranked-shaped-type-result-dims,{pipelines.CANONICALIZE},cse))"
 """What extents are computed of, where loops have been made of tensors: arguments, and elements of tensors."""
 
 

@@ -164,3 +164,28 @@ NO_LLVM = """func.func @f(%x: tensor<8x8xf32>) -> tensor<4x4x2x2xf32> {
 def test_ops_that_no_lowering_knows_are_named_where_they_are(target: str, text: str) -> None:
     with pytest.raises(rg.RaggedError, match=re.escape(text)):
         rg.compile(NO_LLVM, "f", target=target)
+
+
+GROWING = """
+func.func @f(%n: index) -> tensor<?xindex> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty(%c1) : tensor<?xindex>
+  %start = linalg.fill ins(%n : index) outs(%e : tensor<?xindex>) -> tensor<?xindex>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %start) -> (tensor<?xindex>) {
+    %l = tensor.dim %a, %c0 : tensor<?xindex>
+    %longer = arith.addi %l, %c1 : index
+    %o = tensor.empty(%longer) : tensor<?xindex>
+    %f = linalg.fill ins(%l : index) outs(%o : tensor<?xindex>) -> tensor<?xindex>
+    scf.yield %f : tensor<?xindex>
+  }
+  return %r : tensor<?xindex>
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_loop_yields_more_than_it_starts_with(target: str) -> None:
+    """Its start has one element, as a constant says: what it yields is not cut to that."""
+    for count, wanted in ((0, [0]), (1, [1, 1]), (3, [3, 3, 3, 3])):
+        assert called(GROWING, "f", [count], target)[0].tolist() == wanted

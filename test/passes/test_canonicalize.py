@@ -74,6 +74,18 @@ BAD_REWRITES = {
         }} -> tensor<3x?xf32, {DR}>
         return %0 : tensor<3x?xf32, {DR}>
       }}""",
+    # What the loop yields is cut to the extent of its start.
+    "{anonymous}::ForOpTensorCastFolder": """
+      func.func @f(%x: tensor<1xf32>, %y: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %s = tensor.cast %x : tensor<1xf32> to tensor<?xf32>
+        %0 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %s) -> (tensor<?xf32>) {
+          %z = arith.addf %y, %y : tensor<?xf32>
+          scf.yield %z : tensor<?xf32>
+        }
+        return %0 : tensor<?xf32>
+      }""",
 }
 
 
