@@ -36,6 +36,9 @@ def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], res
         if x.ndim != len(own):
             raise ArgumentError(f"{trace.op}: expected an array of rank {len(own)}, got rank {x.ndim}")
     operands, names = _in_one_order(operands, names, result)
+    if not all(x.is_dense for x in operands):
+        for x, own in zip(operands, names, strict=True):
+            _note_columns(x, [c in result[1:] and "".join(names).count(c) == 1 for c in own])
     loops = NamedLoops.of(trace, operands, names, result)
     dtype = _dtype(operands)
     inner = wide(dtype)
@@ -55,6 +58,14 @@ def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], res
     if turned is not None:
         made.turned = lambda: contract(trace, operands, names, turned)
     return made if inner == dtype else astype(made, dtype=dtype)
+
+
+def _note_columns(x: Tensor, free: Sequence[bool]) -> None:
+    """That the first extent of a dense argument is one of columns, where a factor's dims are columns of a product."""
+    for axis, is_column in zip(x.axes if x.is_dense else (), free, strict=False):
+        origin = axis.origin if is_column and isinstance(axis, PlainAxis) and axis.extent is None else None
+        if origin is not None and origin.dim == 0:
+            x.trace.columns.add(origin.leaf)
 
 
 def _in_one_order(

@@ -19,7 +19,16 @@ from ragged_dialect.arrays.tracing.building import Traceable, build
 from ragged_dialect.arrays.tracing.derivatives import floats
 from ragged_dialect.arrays.tracing.function import Compiled, Function, requires_gradient
 from ragged_dialect.arrays.tracing.keeping import Keeping, keeping, kept_leaf, replayed
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, held_now, leaf_spec, require_plain, unchanging
+from ragged_dialect.arrays.tracing.leaves import (
+    DenseLeaf,
+    Leaf,
+    Leaves,
+    held_now,
+    leaf_spec,
+    of_extents,
+    require_plain,
+    unchanging,
+)
 from ragged_dialect.arrays.tracing.results import is_number, shown
 from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -37,10 +46,10 @@ _CHOICES = 4
 """For how many choices of gradients a program has programs of their own."""
 
 
-def recorded(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:
-    """A program of leaves of which some require gradients, and the tree of its results. PassError for an operation
-    without a derivative."""
-    made = RecordedProgram(name, [_compacted(leaf) for leaf in leaves], body, target)
+def recorded(name: str, leaves: Leaves, body: Traceable, target: str | None = None, columns: bool = False) -> Compiled:
+    """A program of leaves of which some require gradients, and the tree of its results; `columns` as of
+    `trace_function`. PassError for an operation without a derivative."""
+    made = RecordedProgram(name, [_compacted(leaf) for leaf in leaves], body, target, columns)
     return made, made.tree
 
 
@@ -48,21 +57,22 @@ class RecordedProgram:
     """A program in PyTorch's graph. Results that are views of arguments are views of the tensors; those of integers,
     and all where gradients are off, are as without. What the gradients need not compute again is kept beside."""
 
-    def __init__(self, name: str, leaves: Leaves, body: Traceable, target: str | None) -> None:
+    def __init__(self, name: str, leaves: Leaves, body: Traceable, target: str | None, columns: bool) -> None:
         self._name = name
         specs = [leaf_spec(leaf) for leaf in leaves]  # those of every call, as its key has them
         self._active = active = [k for k, own in enumerate(specs) if own.library == RECORDED]
         self._active_ragged = [k for k in active if isinstance(leaves[k], RaggedArray)]
-        self._saved = {k: _Saved(own.of_library("torch")) for k, own in enumerate(specs) if own.library in _OF_TORCH}
         made: list[Keeping] = []
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
             made.append(keeping(name, lambda *given: body(list(given)), tensors, active, _of_graph))
-            return [*made[0].results, *(x for x in made[0].kept if isinstance(x, Tensor))]
+            return [*made[-1].results, *(x for x in made[-1].kept if isinstance(x, Tensor))]
 
-        self._program, _ = build(name, without_gradients(leaves), run, target)
-        self.target = self._program.target
-        results, self._floats, kept, tape = made[0]
+        self._program, _ = build(name, without_gradients(leaves), run, target, columns)
+        self.target, self.columns = self._program.target, self._program.columns
+        specs = [leaf_spec(leaf) for leaf in of_extents(leaves, self.columns)]
+        self._saved = {k: _Saved(own.of_library("torch")) for k, own in enumerate(specs) if own.library in _OF_TORCH}
+        results, self._floats, kept, tape = made[-1]
         self.tree = tape.tree
         self._captured = tape.captured
         self._results = self._program.results[: len(results)]

@@ -17,6 +17,7 @@ from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
 from ragged_dialect.arrays.core.storage import KNOWN, ArrayLike, Body
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
 from ragged_dialect.arrays.tracing.building import as_tensor, build
+from ragged_dialect.arrays.tracing.columns import Columns
 from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, requires_gradient
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, is_dense, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
@@ -56,6 +57,7 @@ class JitFunction(Function):
         self._signature = _parameters(function)
         self._static = frozenset(static)
         self._dynamic = None if dynamic_dims is None else _checked_dims(dynamic_dims, self._signature)
+        self._by_columns = dynamic_dims is None  # first dims of dense arguments that become columns are static
         self._target = target
         self._plain = not static and dynamic_dims is None and self._is_positional()
         super().__init__(sys.maxsize if self._plain else -1, {int: INT, float: FLOAT}, named=False)
@@ -176,11 +178,19 @@ class JitFunction(Function):
         return body
 
     def _build(self, leaves: Leaves, tree: _Arguments) -> Compiled:
+        make = build
         if requires_gradient(leaves):
-            from ragged_dialect.arrays.tracing.autograd import recorded  # start-up time
+            from ragged_dialect.arrays.tracing.autograd import recorded as make  # start-up time
 
-            return recorded(self._symbol, leaves, self._body(tree), self._target)
-        return build(self._symbol, leaves, self._body(tree), self._target)
+        def compiled(given: Leaves, columns: bool) -> Compiled:
+            return make(self._symbol, given, self._body(tree), self._target, columns)
+
+        def another(given: Leaves, columns: bool) -> Compiled:
+            self.compilations += 1
+            return compiled(given, columns)
+
+        made = compiled(leaves, self._by_columns)
+        return (Columns(another, leaves, made), None) if made[0].columns else made
 
     @property
     def _symbol(self) -> str:
@@ -189,7 +199,7 @@ class JitFunction(Function):
     def lower(self, *arguments: ArrayLike, **options: ArrayLike) -> LoweredFunction:
         """The program for such arguments as IR at every stage, LLVM IR and PTX; nothing runs."""
         leaves, tree = self._flatten(arguments, options)
-        return lower(self._symbol, leaves, self._body(tree))
+        return lower(self._symbol, leaves, self._body(tree), self._by_columns)
 
     def memory(self, *arguments: ArrayLike, **options: ArrayLike) -> MemoryUse:
         """The bytes of a call on the CPU, which runs for that: `arguments`; `results` with their structures; `peak`,
@@ -207,7 +217,7 @@ class JitFunction(Function):
             from ragged_dialect.arrays.tracing.autograd import without_gradients  # start-up time
 
             leaves = without_gradients(leaves)
-        return measure(self._symbol, leaves, self._body(tree), self._target)
+        return measure(self._symbol, leaves, self._body(tree), self._target, self._by_columns)
 
     def clear(self) -> None:
         """Forget the programs."""
@@ -268,7 +278,9 @@ def jit(
     None, the parameters named in `static` and fields of dataclasses with `metadata={"static": True}`
     belong to the key. As a method of a dataclass it has the object as an argument like others.
     `dynamic_dims` names plain dense dims whose extents are not to be part of the key: for all arguments,
-    or by parameter. `target` is `cpu`, `gpu` or `emulator`; by default where the arrays are."""
+    or by parameter. Without it the first dim of a dense argument belongs to the key only where it becomes
+    columns of a product (`x @ w.T`), for up to four extents; the function is called once more then.
+    `target` is `cpu`, `gpu` or `emulator`; by default where the arrays are."""
     names = _static_names(static)
     if target is not None and not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"jit: expected text or None for target, got {type(target).__name__}")

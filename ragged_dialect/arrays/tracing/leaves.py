@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -142,6 +142,16 @@ def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
     known, dynamic = leaf.spec, frozenset(loose | {0})
     made = dense_spec(leaf.shape, known.dtype, known.device, known.library, dynamic)
     return leaf.of_spec(made)
+
+
+def of_extents(leaves: Leaves, numbers: Collection[int]) -> list[Leaf]:
+    """Leaves of which some, which are dense, have specs that are static."""
+
+    def static(leaf: DenseLeaf) -> DenseLeaf:
+        known = leaf.spec
+        return leaf.of_spec(dense_spec(leaf.shape, known.dtype, known.device, known.library, frozenset[int]()))
+
+    return [static(leaf) if k in numbers else leaf for k, leaf in enumerate(leaves)]
 
 
 def unchanging(x: ArrayLike) -> ArrayLike:

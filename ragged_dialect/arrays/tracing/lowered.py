@@ -47,7 +47,7 @@ class LoweredFunction:
         return self.source
 
 
-def lower(name: str, leaves: Leaves, body: Traceable) -> LoweredFunction:
-    """Trace a function without compiling it."""
-    with trace_function(name, leaves, body) as traced:
+def lower(name: str, leaves: Leaves, body: Traceable, columns: bool = False) -> LoweredFunction:
+    """Trace a function without compiling it; `columns` as of `trace_function`."""
+    with trace_function(name, leaves, body, columns) as traced:
         return LoweredFunction(print_module(traced.trace.module))

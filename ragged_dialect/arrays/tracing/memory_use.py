@@ -19,16 +19,16 @@ from ragged_dialect.errors import ArgumentError, PassError
 from ragged_dialect.runtime.memory import MemoryUse
 
 
-def measure(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> MemoryUse:
+def measure(name: str, leaves: Leaves, body: Traceable, target: str | None = None, columns: bool = False) -> MemoryUse:
     """Run a function of tracers on the CPU, on leaves that require no gradient, and count its memory; and once more
-    where it keeps something for gradients by its arrays of floats."""
-    with trace_function(name, leaves, body) as traced:
+    where it keeps something for gradients by its arrays of floats. `columns` as of `trace_function`."""
+    with trace_function(name, leaves, body, columns) as traced:
         place = traced.device if target is None else target
         if place != "cpu":
             raise ArgumentError(f"{name}: expected a program for the CPU, whose memory is counted, got one for {place}")
         results, peak = _held(traced, leaves)
     given = sum(getattr(leaf.array if isinstance(leaf, DenseLeaf) else leaf, "nbytes", 0) for leaf in leaves)
-    return MemoryUse(given, results, peak, _saved(name, leaves, body))
+    return MemoryUse(given, results, peak, _saved(name, leaves, body, columns))
 
 
 def _held(traced: Traced, leaves: Leaves) -> tuple[int, int]:
@@ -39,14 +39,14 @@ def _held(traced: Traced, leaves: Leaves) -> tuple[int, int]:
         return count.used, count.peak
 
 
-def _saved(name: str, leaves: Leaves, body: Traceable) -> int | None:
+def _saved(name: str, leaves: Leaves, body: Traceable, columns: bool) -> int | None:
     """The bytes that a function keeps for its gradients beside its results; None where it has none."""
     specs = [leaf_spec(leaf) for leaf in leaves]
     active = [k for k, spec in enumerate(specs) if not spec.weak and kind(spec.dtype) == "f"]
     made: list[Keeping] = []
 
     def kept() -> list[Tensor]:
-        return [x for one in made for x in one.kept if isinstance(x, Tensor)]
+        return [x for x in made[-1].kept if isinstance(x, Tensor)] if made else []
 
     def run(tensors: list[Tensor]) -> Sequence[Tensor]:
         whole = [contiguous(x) if k in active else x for k, x in enumerate(tensors)]
@@ -54,7 +54,7 @@ def _saved(name: str, leaves: Leaves, body: Traceable) -> int | None:
             made.append(keeping(name, lambda *given: body(list(given)), whole, active, floats))
         return kept()
 
-    with trace_function(name, leaves, run) as traced:
+    with trace_function(name, leaves, run, columns) as traced:
         if not made:
             return None
         return _held(traced, leaves)[0] if kept() else 0

@@ -21,14 +21,16 @@ Make: TypeAlias = Callable[[Leaves, Parts, New], ArrayLike]
 
 
 class Program:
-    """A compiled function on leaves. Its guards are asked first; nothing is computed when one refuses."""
+    """A compiled function on leaves. Its guards are asked first; nothing is computed when one refuses. `columns` are
+    the dense ones that it takes only with the first extents of those that it was made for."""
 
-    def __init__(self, plan: Plan, run: Run, target: str) -> None:
+    def __init__(self, plan: Plan, run: Run, target: str, columns: tuple[int, ...] = ()) -> None:
         self._guards = tuple(guard.prepared() for guard in plan.guards)
         self._captured = plan.captured
         self._makers = tuple(_maker(plan, result) for result in plan.results)
         self._run = run
         self.target = target
+        self.columns = columns
         self.results = plan.results
         self._name = plan.op
 

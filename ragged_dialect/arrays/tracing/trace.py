@@ -119,6 +119,8 @@ class Trace:
         self.has_derivatives = False
         self.structures: dict[Origin, NestedAxis] = {}
         """The axes of the arguments' structures that something has asked for."""
+        self.columns: set[int] = set()
+        """The dense arguments whose first extent, which is not static, is one of columns of a product."""
         self.tensors: list[Tensor] = []
         self.held: list[Tensor] = []
         self._captured: dict[int, Tensor] = {}
@@ -177,7 +179,11 @@ class Trace:
         if found is None:
             if getattr(value, "requires_grad", False):
                 raise ArgumentError(HELD)
-            leaf = value.fixed() if isinstance(value, DenseLeaf) else dense_leaf(value, where=self.device).held(value)
+            leaf = (
+                value.fixed()
+                if isinstance(value, DenseLeaf)
+                else dense_leaf(value, frozenset[int](), self.device).held(value)
+            )
             found = self._captured[id(value)] = self.capture(leaf)
             self._alive.append(value)
         return found

@@ -346,7 +346,7 @@ REFUSED: list[Refusal] = [
     (lambda q, k, v: rg.attention(q, k, v, score=lambda s, b, h, i, j: s + q[b][i][h].sum()), TypeError,
      "attention: expected a score that indexes the first dims of dense arrays, one after the other, got other indices"),
     (call(lambda s, b, h, i, j: s + rg.take(rg.take(TABLE, i % 21, axis=1), h)), TypeError,
-     "attention: expected a score that indexes the first dims of dense arrays, one after the other, got other indices"),
+     "attention: expected a score of functions of numbers and elements of dense arrays, got 'ragged.select'"),
     (call(lambda s, b, h, i, j: rg.softmax(rg.take(TABLE, h), axis=0)[0] + s), TypeError,
      "attention: expected a score of functions of numbers and elements of dense arrays, got 'linalg."),
     (call(lambda s, b, h, i, j: s + rg.take(TABLE, h).sum()), TypeError,

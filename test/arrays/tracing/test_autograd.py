@@ -476,6 +476,19 @@ def test_what_a_node_asks_of_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == ["give"] * 4  # of the result, of what is kept and of both gradients
 
 
+def test_weights_as_pytorch_has_them() -> None:
+    """`x @ w.T + b` for more extents of `w` than have programs of their own: gradients are those of a dense array."""
+    head = rg.jit(lambda x, w, b: rg.log_softmax(x @ w.T + b, -1))
+    x = values(5, 2)
+    for count in (3, 4, 3, 6, 7, 8, 9):
+        w, b = values(count, 2), values(count)
+        wanted = torch.autograd.grad(torch.log_softmax(x @ w.T + b, -1).square().sum(), (x, w, b))
+        given = torch.autograd.grad(head(ragged(x), w, b).values.square().sum(), (x, w, b))
+        for own, other in zip(given, wanted, strict=True):
+            torch.testing.assert_close(own, other)
+    assert head.compilations == 5
+
+
 def test_copies_live_as_long_as_the_call() -> None:
     """Of a tensor whose elements have no address of their own."""
     passing = PassingBuffer(LIKE_X["unaligned"](values(5, 2).detach()), np.dtype(np.float64))
