@@ -283,3 +283,94 @@ func.func @loops(%ids: tensor<?xi64>, %m: memref<?xi64>, %size: index, %count: i
   }
   return
 }
+
+// -----
+
+#id = affine_map<(d) -> (d)>
+
+// The first elements: a start that two offsets make is computed where a flat op reads it once, and in a loop over components.
+// CHECK-LABEL: func.func @firsts(
+// CHECK-SAME: %[[OFFSETS:.*]]: tensor<?xi64>, %[[X:.*]]: tensor<?xf32>)
+// CHECK: linalg.generic
+// CHECK:   %[[I:.*]] = linalg.index 0
+// CHECK-DAG: tensor.extract %[[OFFSETS]][%[[I]]]
+// CHECK-DAG: %[[NEXT:.*]] = arith.addi %[[I]], %c1
+// CHECK-DAG: tensor.extract %[[OFFSETS]][%[[NEXT]]]
+// CHECK:   tensor.extract %[[X]]
+// CHECK: scf.forall (%[[J:.*]]) in
+// CHECK-DAG: tensor.extract %[[OFFSETS]][%[[J]]]
+// CHECK-DAG: %[[AFTER:.*]] = arith.addi %[[J]], %c1
+// CHECK-DAG: tensor.extract %[[OFFSETS]][%[[AFTER]]]
+// CHECK:   tensor.extract_slice %[[X]]
+func.func @firsts(%offsets: tensor<?xi64>, %x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = tensor.dim %offsets, %c0 : tensor<?xi64>
+  %count = arith.subi %size, %c1 : index
+  %e = tensor.empty(%count) : tensor<?xi64>
+  %starts = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %next = arith.addi %i, %c1 : index
+    %high = tensor.extract %offsets[%next] : tensor<?xi64>
+    %low = tensor.extract %offsets[%i] : tensor<?xi64>
+    %s = arith.minsi %high, %low : i64
+    linalg.yield %s : i64
+  } -> tensor<?xi64>
+  %f = tensor.empty(%count) : tensor<?xf32>
+  %flat = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%f : tensor<?xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %s = tensor.extract %starts[%i] : tensor<?xi64>
+    %at = arith.index_cast %s : i64 to index
+    %v = tensor.extract %x[%at] : tensor<?xf32>
+    linalg.yield %v : f32
+  } -> tensor<?xf32>
+  %rows = scf.forall (%i) in (%count) shared_outs(%o = %f) -> (tensor<?xf32>) {
+    %s = tensor.extract %starts[%i] : tensor<?xi64>
+    %at = arith.index_cast %s : i64 to index
+    %v = tensor.extract_slice %x[%at] [1] [1] : tensor<?xf32> to tensor<1xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %v into %o[%i] [1] [1] : tensor<1xf32> into tensor<?xf32>
+    }
+  }
+  return %flat, %rows : tensor<?xf32>, tensor<?xf32>
+}
+
+// -----
+
+#id = affine_map<(d) -> (d)>
+
+// What two loads make is not computed for every element that asks for its component's.
+// CHECK-LABEL: func.func @of_rows(
+// CHECK: %[[LENGTHS:.*]] = linalg.generic
+// CHECK: linalg.generic
+// CHECK:   tensor.extract %[[LENGTHS]]
+func.func @of_rows(%offsets: tensor<?xi64>, %ids: tensor<?xi64>, %x: tensor<?xi64>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = tensor.dim %offsets, %c0 : tensor<?xi64>
+  %count = arith.subi %size, %c1 : index
+  %e = tensor.empty(%count) : tensor<?xi64>
+  %lengths = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %next = arith.addi %i, %c1 : index
+    %high = tensor.extract %offsets[%next] : tensor<?xi64>
+    %low = tensor.extract %offsets[%i] : tensor<?xi64>
+    %n = arith.subi %high, %low : i64
+    linalg.yield %n : i64
+  } -> tensor<?xi64>
+  %m = tensor.dim %ids, %c0 : tensor<?xi64>
+  %f = tensor.empty(%m) : tensor<?xf32>
+  %made = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%f : tensor<?xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %id = tensor.extract %ids[%i] : tensor<?xi64>
+    %at = arith.index_cast %id : i64 to index
+    %n = tensor.extract %lengths[%at] : tensor<?xi64>
+    %v = arith.sitofp %n : i64 to f32
+    linalg.yield %v : f32
+  } -> tensor<?xf32>
+  return %made : tensor<?xf32>
+}

@@ -7,7 +7,7 @@ from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.flow import FOLD
-from ragged_dialect.ir.match import enclosing, is_read
+from ragged_dialect.ir.match import enclosing, is_read, made_by
 from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.passes.base import RaggedPass
 
@@ -31,8 +31,9 @@ class InlineIndexVectors(RaggedPass):
     ```
 
     Each vector is a loop, or a kernel of a GPU, with a buffer. Only what nothing else reads is inlined, so that it need
-    not be there, and what takes two loads at most, or one where flat ops over values read it, which compute it as often
-    as there are features: no divisions there. Precondition: structure ops are lowered, tensors are not bufferized.
+    not be there, and what takes two loads at most. Flat ops over values compute it as often as there are features: they
+    take what is one load and no division, and more where they have one dim and read one element of it for each place.
+    Precondition: structure ops are lowered, tensors are not bufferized.
     """
 
     def run(self, op: ir.Operation) -> None:
@@ -53,14 +54,17 @@ def is_index_vector(op: ir.Operation) -> bool:
 
 def _inline(made: ir.Operation) -> None:
     *body, end = [op.operation for op in made.regions[0].blocks[0].operations]
-    if not all(map(_is_cheap, body)) or sum(op.name == "tensor.extract" for op in body) > _LOADS:
+    loads = len({tuple(op.operands) for op in body if op.name == "tensor.extract"})
+    if not all(map(_is_cheap, body)) or loads > _LOADS:
         return
     uses = [use.owner.operation for use in made.results[0].uses]
-    anywhere = sum(op.name == "tensor.extract" for op in body) <= 1
+    anywhere = loads <= 1
     divides = any(op.name in _DIVISIONS for op in body)
 
     def fits(use: ir.Operation) -> bool:
-        return use.name == "tensor.dim" or _is_of_vectors(use) or (anywhere and _is_of_values(use, divides))
+        if use.name == "tensor.dim" or _is_of_vectors(use):
+            return True
+        return _is_of_values(use, divides or not anywhere) and (anywhere or made_by(use.operands[1], "linalg.index"))
 
     if not all(map(fits, uses)):
         return
@@ -102,7 +106,7 @@ def _is_of_vectors(op: ir.Operation) -> bool:
     if op.name != "tensor.extract":
         return False
     around = enclosing(op)
-    if around.name == "scf.for" and op.operands[1] == around.regions[0].blocks[0].arguments[0]:
+    if around.name in ("scf.for", "scf.forall") and op.operands[1] == around.regions[0].blocks[0].arguments[0]:
         around = enclosing(around)
     while around.name == "scf.if" or FOLD in around.attributes:
         around = enclosing(around)

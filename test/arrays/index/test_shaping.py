@@ -107,7 +107,7 @@ def test_unsqueeze(axis: int) -> None:
 @pytest.mark.parametrize("shape", [(2, 3), (-1, 3), (2, -1), (6,), (-1,), (3, -1, 1)])
 def test_reshape_of_an_extent_that_calls_know(shape: tuple[int, ...]) -> None:
     """Weights may have any number of rows: whether extents fit is asked in calls."""
-    function = rg.jit(lambda x, w: rg.reshape(x @ w.T, dims=(2,), shape=shape))
+    function = rg.jit(lambda x, w: rg.reshape(x @ w.T, dims=(2,), shape=shape), dynamic_dims=())
     x, rng = array(LENGTHS), np.random.default_rng(0)
     weights = rng.standard_normal((6, 4)).astype(np.float32)
     wanted = [(c @ weights.T).reshape(-1, *np.empty(6).reshape(shape).shape) for c in components(x)]
