@@ -79,14 +79,23 @@ def extract_slice(x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed],
 
 def insert_slice(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> ir.Value:
     """`tensor.insert_slice` with unit strides."""
-    return tensor.InsertSliceOp(source, into, *slice_of(into, offsets, sizes)).result
+    return tensor.InsertSliceOp(_sized(source, sizes), into, *slice_of(into, offsets, sizes)).result
 
 
 def insert_in_parallel(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> None:
     """The same in a forall's terminator."""
     with ir.InsertionPoint(ir.InsertionPoint.current.block.owner):  # the terminator has insertions only
-        offsets = _places(into, offsets)
+        offsets, source = _places(into, offsets), _sized(source, sizes)
     tensor.parallel_insert_slice(source, into, *slice_of(into, offsets, sizes))
+
+
+def _sized(x: ir.Value, sizes: Sequence[Mixed]) -> ir.Value:
+    """A tensor with the extents that are known of sizes: nothing times what only a call knows is 0."""
+    if len(x.type.shape) != len(sizes):
+        return x
+    known = [None if e == DYNAMIC else e for e in x.type.shape]
+    shape = tuple(s if isinstance(s, int) and e is None else e for e, s in zip(known, sizes, strict=True))
+    return cast(x, dense_type(shape, x.type.element_type))
 
 
 def collapse(x: ir.Value, groups: Sequence[Sequence[int]]) -> ir.Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -237,3 +238,12 @@ REFUSED: list[Refusal] = [
 
 
 test_refused = refused(REFUSED)
+
+
+@pytest.mark.parametrize("names", ["bik,kn->bni", "bik,nk->bin", "bik,kn->nbi"])
+def test_no_columns(names: str) -> None:
+    """Rows of nothing, whatever their place: a static extent of 0 times others is known, too."""
+    x, w = rg.from_lengths(np.ones((5, 3)), [2, 0, 3]), np.ones((0, 3) if "nk" in names else (3, 0))
+    made = rg.jit(partial(rg.einsum, names))(x, w)
+    assert made.values.size == 0
+    assert made.shape == tuple({"b": 3, "i": None, "n": 0}[c] for c in names[-3:])
