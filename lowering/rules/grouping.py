@@ -96,8 +96,8 @@ class _CountingSort:
     def of(ctx: Lowering, size: ir.Value, count: ir.Value, key: Key) -> _CountingSort:
         """Count the keys."""
         # Divided twice, as a product of the count might be too large for an index.
-        few = arith.divui(arith.divui(size, build.value(ctx.keys_of_a_count)), build.value(build.maximum(count, 1)))
-        many = arith.divui(size, build.value(ctx.keys))
+        few: ir.Value = arith.divui(arith.divui(size, build.value(ctx.keys_of_a_count)), build.value(build.maximum(count, 1)))
+        many: ir.Value = arith.divui(size, build.value(ctx.keys))
         parts = build.value(build.maximum(build.minimum(many, few), 1))
         counts = room([parts, count], build.i64())
         shapes.fill(build.constant(build.i64(), 0), counts)

@@ -207,8 +207,8 @@ def _folds(body: Body, folded: list[Accumulator], lanes: int, end: ir.Value, *, 
 
 def full(low: ir.Value, high: ir.Value, lanes: int) -> ir.Value:
     """Where the last whole vector ends."""
-    count = build.maximum(arith.subi(high, low), 0)
-    return arith.addi(low, arith.andi(count, build.value(-lanes)))
+    left: ir.Value = arith.subi(high, low)
+    return arith.addi(low, arith.andi(build.maximum(left, 0), build.value(-lanes)))
 
 
 def _pack(body: Body, run: Run, registers: Registers) -> bool:
@@ -274,8 +274,7 @@ def _store_kept(body: Body, kept: Kept, registers: Registers) -> bool:
     lanes = registers.least(max(byte_size(kept.value.type), _SIDE_BY_SIDE))
     low, high, _, place = loop.operands
     with ir.InsertionPoint(loop), loop.location:
-        whole = build.maximum(arith.subi(high, low), 0)
-        last = arith.addi(low, arith.andi(whole, build.value(-lanes)))
+        last = full(low, high, lanes)
         made = scf.ForOp(low, last, build.value(lanes), [place])
         with ir.InsertionPoint(made.body):
             step = Step(body, lanes, made.induction_variable, None)
@@ -298,8 +297,8 @@ def is_count(body: Body, one: Accumulator) -> bool:
 
 def counted(element: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     """What a number of iterations add, of the same integer."""
-    count = build.maximum(arith.subi(high, low), 0)
-    type_ = element.type
+    left: ir.Value = arith.subi(high, low)
+    count, type_ = build.maximum(left, 0), element.type
     if not isinstance(type_, ir.IndexType):
         count = arith.index_cast(type_, count)
     return arith.muli(element, count)

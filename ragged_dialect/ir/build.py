@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import Any, TypeAlias, overload
+from typing import Any, Protocol, TypeAlias, cast, overload
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, vector
 from ragged_dialect.checks import HIGHEST
@@ -49,14 +49,24 @@ def constant(type_: ir.Type, number: float | int) -> ir.Value:
     return arith.ConstantOp(type_, ir.FloatAttr.get(type_, float(number))).result
 
 
-@overload
-def add(a: int, b: int) -> int: ...
-@overload
-def add(a: ir.Value, b: Mixed) -> ir.Value: ...
-@overload
-def add(a: Mixed, b: ir.Value) -> ir.Value: ...
-@overload
-def add(a: Mixed, b: Mixed) -> Mixed: ...
+class _OfValues(Protocol):
+    """What is a number of numbers alone, and a value where one is given."""
+
+    @overload
+    def __call__(self, a: int, b: int) -> int: ...
+    @overload
+    def __call__(self, a: ir.Value, b: Mixed) -> ir.Value: ...
+    @overload
+    def __call__(self, a: Mixed, b: ir.Value) -> ir.Value: ...
+    @overload
+    def __call__(self, a: Mixed, b: Mixed) -> Mixed: ...
+
+
+def _of_values(function: Callable[[Mixed, Mixed], Mixed]) -> _OfValues:
+    return cast("_OfValues", function)
+
+
+@_of_values
 def add(a: Mixed, b: Mixed) -> Mixed:
     """a + b."""
     if isinstance(a, int) and isinstance(b, int):
@@ -115,12 +125,7 @@ def product(factors: Iterable[Mixed]) -> Mixed:
     return reduce(mul, factors, 1)
 
 
-@overload
-def minimum(a: ir.Value, b: Mixed) -> ir.Value: ...
-@overload
-def minimum(a: Mixed, b: ir.Value) -> ir.Value: ...
-@overload
-def minimum(a: Mixed, b: Mixed) -> Mixed: ...
+@_of_values
 def minimum(a: Mixed, b: Mixed) -> Mixed:
     """The smaller of two indices."""
     if isinstance(a, int) and isinstance(b, int):
@@ -128,12 +133,7 @@ def minimum(a: Mixed, b: Mixed) -> Mixed:
     return arith.minsi(value(a), value(b))
 
 
-@overload
-def maximum(a: ir.Value, b: Mixed) -> ir.Value: ...
-@overload
-def maximum(a: Mixed, b: ir.Value) -> ir.Value: ...
-@overload
-def maximum(a: Mixed, b: Mixed) -> Mixed: ...
+@_of_values
 def maximum(a: Mixed, b: Mixed) -> Mixed:
     """The larger of two indices."""
     if isinstance(a, int) and isinstance(b, int):
@@ -141,23 +141,13 @@ def maximum(a: Mixed, b: Mixed) -> Mixed:
     return arith.maxsi(value(a), value(b))
 
 
-@overload
-def ceildiv(a: int, b: int) -> int: ...
-@overload
-def ceildiv(a: ir.Value, b: int) -> ir.Value: ...
-@overload
-def ceildiv(a: Mixed, b: Mixed) -> Mixed: ...
+@_of_values
 def ceildiv(a: Mixed, b: Mixed) -> Mixed:
     """ceil(a / b) for a >= 0 and b >= 1."""
     return divide(add(a, sub(b, 1)) if isinstance(b, int) else sub(add(a, b), 1), b)
 
 
-@overload
-def divide(a: ir.Value, b: Mixed) -> ir.Value: ...
-@overload
-def divide(a: Mixed, b: ir.Value) -> ir.Value: ...
-@overload
-def divide(a: Mixed, b: Mixed) -> Mixed: ...
+@_of_values
 def divide(a: Mixed, b: Mixed) -> Mixed:
     """a / b where it divides; b above 0."""
     if isinstance(a, int) and isinstance(b, int):

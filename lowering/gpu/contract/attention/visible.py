@@ -58,9 +58,9 @@ class Visible:
 
     def _ends(self, row: ir.Value, right: ir.Value, step: int) -> list[ir.Value]:
         """The first row that an own one sees and the one after the last, counted from `right` on, in 32 bits."""
-        kind, seen = ir.IntegerType.get_signless(32), self.seen(row, build.add(row, 1))
-        near = (build.maximum(build.minimum(arith.subi(x, right), step), -1) for x in seen)
-        return [arith.index_cast(kind, x) for x in near]
+        kind = ir.IntegerType.get_signless(32)
+        near = (build.minimum(build.sub(x, right), step) for x in self.seen(row, build.add(row, 1)))
+        return [arith.index_cast(kind, build.maximum(x, -1)) for x in near]
 
     def _visible(self, score: ir.Value, at: int, low: ir.Value, high: ir.Value) -> ir.Value:
         """A thread's score of that number, -inf where its row is not in between."""
