@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import generic
+from ragged_dialect.generic import elementwise
 from ragged_dialect.ir.clone import bytecode, copy_attributes
 from ragged_dialect.ir.walk import replace
 from ragged_dialect.iteration import MAPPING, is_elementwise, share_mapping, whole_value
@@ -112,8 +112,7 @@ def _generalize(op: ir.Operation) -> None:
     result = op.results[0].type
     like = next(v for v in tensors if is_ragged(v.type))
     out = builders.empty([like], result)
-    maps = [ir.AffineMap.get_identity(len(result.shape))] * (len(tensors) + 1)
-    made = generic(tensors, [out], maps, ["parallel"] * len(result.shape), lambda elements: [_scalar(op, elements)])
+    made = elementwise(tensors, [out], lambda elements: [_scalar(op, elements)])
     share_mapping(op, made)
     replace(op, made.result)
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.checks import CHECKED
-from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.generic import generated
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import inlined
@@ -129,12 +129,7 @@ _Packed: TypeAlias = "dict[ir.Value, tuple[_Packing, ir.Value]]"
 
 def _gathered(x: ir.Value, out: ir.Value, row: Callable[[list[ir.Value]], list[Mixed]]) -> ir.Value:
     """For each element of a value one of a dense tensor."""
-    rank = len(out.type.shape)
-
-    def body(_: list[ir.Value]) -> list[ir.Value]:
-        return [tensor.extract(x, [build.value(at) for at in row([loop_index(k) for k in range(rank)])])]
-
-    return generic([], [out], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body).result
+    return generated(out, lambda indices: tensor.extract(x, list(map(build.value, row(indices))))).result
 
 
 def _decomposed(op: ir.Operation, packed: _Packed) -> list[ir.Value | None]:

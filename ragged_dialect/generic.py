@@ -25,6 +25,21 @@ def generic(
     return op
 
 
+def elementwise(
+    ins: Sequence[ir.Value], outs: Sequence[ir.Value], body: Callable[[list[ir.Value]], Sequence[ir.Value]]
+) -> ir.Operation:
+    """A `linalg.generic` as above of operands that have the same dims: every element by itself."""
+    rank = len(outs[0].type.shape)
+    maps = [ir.AffineMap.get_identity(rank)] * (len(ins) + len(outs))
+    return generic(ins, outs, maps, ["parallel"] * rank, body)
+
+
+def generated(out: ir.Value, element: Callable[[list[ir.Value]], ir.Value]) -> ir.Operation:
+    """The same that makes every element of an out of its indices."""
+    rank = len(out.type.shape)
+    return elementwise([], [out], lambda _: [element([loop_index(k) for k in range(rank)])])
+
+
 def filled(scalar: ir.Value, out: ir.Value) -> ir.Operation:
     """A `linalg.generic` that makes all elements of an out, whatever they are, a scalar."""
     rank = len(out.type.shape)

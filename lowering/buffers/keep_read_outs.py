@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import generic, indexing_maps, input_count, iterator_kinds, loop_index
+from ragged_dialect.generic import elementwise, indexing_maps, input_count, iterator_kinds, loop_index
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import is_read, made_by, terminator
@@ -39,10 +39,7 @@ class KeepReadOuts(RaggedPass):
 def _general(op: ir.Operation) -> None:
     block, out = op.regions[0].blocks[0], op.operands[len(op.operands) - 1]
     if is_read(block.arguments[len(block.arguments) - 1]):
-        rank = len(out.type.shape)
-        maps = [ir.AffineMap.get_identity(rank)] * len(op.operands)
-        inputs = list(op.operands)[:-1]
-        replace(op, generic(inputs, [out], maps, ["parallel"] * rank, lambda given: inlined(block, given)).result)
+        replace(op, elementwise(list(op.operands)[:-1], [out], lambda given: inlined(block, given)).result)
 
 
 def _start(op: ir.Operation) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import generic
+from ragged_dialect.generic import elementwise
 from ragged_dialect.ir.clone import inlined
 from ragged_dialect.ir.match import in_block, made_by
 from ragged_dialect.ir.walk import find_ops, touches_memory
@@ -60,7 +60,7 @@ def _merged(first: ir.Operation, later: ir.Operation) -> ir.Operation:
         return [x for op, its in parts for x in inlined(op.regions[0].blocks[0], its)]
 
     with ir.InsertionPoint(later), later.location:
-        made = generic([], outs, [ir.AffineMap.get_identity(1)] * len(outs), ["parallel"], body)
+        made = elementwise([], outs, body)
     for old, new in zip([*first.results, *later.results], made.results, strict=True):
         old.replace_all_uses_with(new)
     first.erase()

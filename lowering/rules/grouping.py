@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, math, memref, tensor
-from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.generic import generated
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.memory import room, tensor_of
@@ -42,7 +42,7 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
     def at_once() -> None:
         sort = _CountingSort.of(ctx, size, count, key)
         sort.place(lambda i, place: memref.store(number(i), order, [place]))
-        _generate(offsets, lambda at: tensor.extract(sort.starts, [build.mul(at[0], sort.parts)]))
+        generated(offsets, lambda at: tensor.extract(sort.starts, [build.mul(at[0], sort.parts)]))
 
     def by_digits() -> None:
         bits = arith.subi(build.constant(build.i64(), 64), math.ctlz(build.to_i64(count)))
@@ -67,9 +67,9 @@ def lower_group_by(ctx: Lowering, op: ir.Operation) -> None:
         _CountingSort.of(ctx, size, highs, high).place(
             lambda i, place: memref.store(memref.load(first, [i]), places, [place])
         )
-        _generate(offsets, lambda at: build.to_i64(ended(sorted_, at, build.value(0), size)[0]))
+        generated(offsets, lambda at: build.to_i64(ended(sorted_, at, build.value(0), size)[0]))
         if numbers:
-            _generate(order, lambda at: number(build.to_index(memref.load(places, at))))
+            generated(order, lambda at: number(build.to_index(memref.load(places, at))))
 
     if ctx.counts:
         flow.choose(build.at_most(count, ctx.counts), at_once, by_digits, [])
@@ -96,7 +96,7 @@ class _CountingSort:
     def of(ctx: Lowering, size: ir.Value, count: ir.Value, key: Key) -> _CountingSort:
         """Count the keys."""
         # Divided twice, as a product of the count might be too large for an index.
-        few: ir.Value = arith.divui(arith.divui(size, build.value(ctx.keys_of_a_count)), build.value(build.maximum(count, 1)))
+        few = build.divide(arith.divui(size, build.value(ctx.keys_of_a_count)), build.maximum(count, 1))
         many: ir.Value = arith.divui(size, build.value(ctx.keys))
         parts = build.value(build.maximum(build.minimum(many, few), 1))
         counts = room([parts, count], build.i64())
@@ -118,7 +118,7 @@ class _CountingSort:
             part, key = at
             return tensor.extract(self.starts, [build.add(build.mul(key, self.parts), part)])
 
-        _generate(left, start)
+        generated(left, start)
         _meet(self.size, self.parts, self.key, left, put)
 
 
@@ -139,13 +139,6 @@ def _meet(
             memref.store(arith.addi(number, build.constant(build.i64(), 1)), numbers, place)
 
         flow.for_loop(own, [], body)
-
-
-def _generate(buffer: ir.Value, element: Callable[[list[ir.Value]], ir.Value]) -> None:
-    """Have all elements of a buffer, each by its indices."""
-    loops = range(buffer.type.rank)
-    identity = ir.AffineMap.get_identity(len(loops))
-    generic([], [buffer], [identity], ["parallel"] * len(loops), lambda _: [element([loop_index(k) for k in loops])])
 
 
 RULES = {"ragged.group_by": lower_group_by}

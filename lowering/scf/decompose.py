@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.generic import along, generic, without
+from ragged_dialect.generic import along, elementwise, generic, without
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.kinds import neutral
@@ -106,10 +106,9 @@ class _Softmax:
         return self._reduced([self.source], [self._filled("max")], list(self.maps), larger)[0]
 
     def _inverse(self, total: ir.Value) -> ir.Value:
-        one, small = build.constant(self.wide, 1.0), ir.AffineMap.get_identity(self.rank - 1)
+        one = build.constant(self.wide, 1.0)
         out = empty_without(self.source, frozenset({self.dim}), self.wide)
-        kinds = ["parallel"] * (self.rank - 1)
-        return generic([total], [out], [small, small], kinds, lambda a: [arith.divf(one, a[0])]).result
+        return elementwise([total], [out], lambda a: [arith.divf(one, a[0])]).result
 
     def _result(
         self, ins: list[ir.Value], maps: list[ir.AffineMap], body: Callable[[list[ir.Value]], ir.Value]

@@ -4,7 +4,7 @@ once; factors of products are widened before they are multiplied."""
 from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
+from ragged_dialect.generic import elementwise, filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir.clone import ValueMap, clone, inlined
 from ragged_dialect.ir.floats import converted
 from ragged_dialect.ir.match import combiner_of, defining_op, filled_with, is_read, is_sum_of_products, terminator
@@ -104,9 +104,7 @@ def _wide() -> ir.Type:
 
 def _converted(x: ir.Value, out: ir.Value) -> ir.Value:
     """The elements of `x` with the element type of `out`."""
-    maps = [ir.AffineMap.get_identity(len(x.type.shape))] * 2
-    element = out.type.element_type
-    return generic([x], [out], maps, ["parallel"] * len(x.type.shape), lambda a: [converted(a[0], element)]).result
+    return elementwise([x], [out], lambda a: [converted(a[0], out.type.element_type)]).result
 
 
 def _rebuilt(op: ir.Operation, starts: list[ir.Value], combiners: dict[int, ir.Operation]) -> ir.Operation:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.generic import generated
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, Layout
@@ -183,11 +183,11 @@ class Empty:
             return [(build.mul(low, inner), build.mul(size, inner))]
 
         def lengths(q: ir.Value, run: ir.Value) -> ir.Value:
-            def element(_: list[ir.Value]) -> list[ir.Value]:
+            def element(indices: list[ir.Value]) -> ir.Value:
                 with self.ctx.scope():
-                    return [build.to_i64(length([*_digits(q, above), *_digits(loop_index(0), [0, *below])]))]
+                    return build.to_i64(length([*_digits(q, above), *_digits(indices[0], [0, *below])]))
 
-            return generic([], [run], [ir.AffineMap.get_identity(1)], ["parallel"], element).result
+            return generated(run, element).result
 
         into = vectors.empty(build.mul(elements, inner))
         return fill_runs(self.ctx, build.product(above), into, place, lengths)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.generic import elementwise, loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
@@ -185,7 +185,7 @@ def _select_rows(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) ->
         return flow.choose(inside, gathered, lambda: [build.constant(parts.element, 0)], [parts.element])
 
     rows = shapes.empty(sizes, parts.element)
-    made = generic([], [rows], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, element).result
+    made = elementwise([], [rows], element).result
     return _spread(parts, dim, axis, at, shape, made)
 
 

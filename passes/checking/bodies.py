@@ -6,7 +6,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir
 from ragged_dialect.checking.dense import RULES, check_least, largest_index, least_of
 from ragged_dialect.checks import CHECKED
-from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.generic import elementwise, generated, loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import inlined
@@ -59,12 +59,11 @@ def check_score(emit: Emitter, op: ir.Operation) -> None:
         type_ = tensor_type(RaggedShape(Layout.parse("drr|d"), (batch, None, None, heads)), score.type)
         extents = [build.value(shapes.dim(q, 2))] if heads is None else []
         pairs = builders.empty([q, k], type_, [Source(0, 0), Source(0, 1), Source(1, 1), None], extents)
-        maps = [ir.AffineMap.get_identity(4)] * 2
 
         def body(given: list[ir.Value]) -> list[ir.Value]:
             return inlined(block, [given[0], *(loop_index(loop) for loop in (0, 3, 1, 2))])[:1]
 
-        made = generic([pairs], [pairs], maps, ["parallel"] * 4, body)
+        made = elementwise([pairs], [pairs], body)
         check_body(emit, made, True, op)
     made.erase()
 
@@ -126,11 +125,7 @@ def generalized(op: ir.Operation) -> ir.Operation:
     made = op.results[0].type
     with ir.InsertionPoint.after(op), op.location:
         into = shapes.empty(build.joined(made.shape, op.operands), made.element_type)
-        rank, block = len(made.shape), op.regions[0].blocks[0]
-        maps = [ir.AffineMap.get_identity(rank)]
-        loop = generic(
-            [], [into], maps, ["parallel"] * rank, lambda _: inlined(block, list(map(loop_index, range(rank))))
-        )
+        loop = generated(into, lambda indices: inlined(op.regions[0].blocks[0], indices)[0])
     op.results[0].replace_all_uses_with(loop.result)
     return loop.operation
 

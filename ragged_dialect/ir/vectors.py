@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.generic import generated
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.types import vector_type
@@ -22,8 +22,7 @@ def empty(size: Mixed) -> ir.Value:
 
 def generate(size: Mixed, body: Callable[[ir.Value], Mixed]) -> ir.Value:
     """`tensor<?xi64>` of a size with element i = body(i), an index."""
-    identity = ir.AffineMap.get_identity(1)
-    return generic([], [empty(size)], [identity], ["parallel"], lambda _: [build.to_i64(body(loop_index(0)))]).result
+    return generated(empty(size), lambda indices: build.to_i64(body(indices[0]))).result
 
 
 def scan(lengths: ir.Value) -> ir.Value:

@@ -223,7 +223,7 @@ def take_blocks(x: Tensor, number: int, at: ir.Value, own: Sequence[Mixed], axes
     a copy under these axes, whose extents are `own`."""
     storage = x.storage_sizes()
     sizes = [*storage[:number], *own, *storage[number + 1 :]]
-    rank, loops = len(sizes), range(number, number + len(own))
+    loops = range(number, number + len(own))
     source = x.storage
     element = element_type(x.dtype)
     axes = [*x.axes[:number], *axes_, *x.axes[number + 1 :]]
@@ -233,16 +233,14 @@ def take_blocks(x: Tensor, number: int, at: ir.Value, own: Sequence[Mixed], axes
         dense_type(static, element),
     )
 
-    def body(_: list[ir.Value]) -> list[ir.Value]:
-        indices: list[Mixed] = [loop_index(k) for k in range(rank)]
+    def element(indices: list[ir.Value]) -> ir.Value:
         place: Mixed = 0
         for size, loop in zip(own, loops, strict=True):
             place = build.add(build.mul(place, size), indices[loop])
         indices[loops.start : loops.stop] = [shapes.load(at, place)]
-        return [tensor.extract(source, [build.value(k) for k in indices])]
+        return tensor.extract(source, indices)
 
-    op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
-    return x.trace.assembled(op.result, axes, x.dtype)
+    return x.trace.assembled(generic.generated(init, element).result, axes, x.dtype)
 
 
 def looked_up(x: Tensor, number: int, at: Tensor) -> Tensor:

@@ -16,7 +16,6 @@ from ragged_dialect.arrays.tracing.axes import NestedAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, constant, select
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type, known
-from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.types import dense_type
@@ -85,8 +84,7 @@ class _Groups:
         rank, inner = len(sizes), build.product(sizes[self.number + 1 :])
         init = shapes.cast(shapes.empty(sizes, element_type(INT64)), dense_type(static, element_type(INT64)))
 
-        def body(_: list[ir.Value]) -> list[ir.Value]:
-            indices: list[Mixed] = [loop_index(k) for k in range(rank)]
+        def element(indices: list[ir.Value]) -> ir.Value:
             above, below = slice(self.number), slice(self.number + 1, rank)
             before, behind = _joined(indices[above], sizes[above]), _joined(indices[below], sizes[below])
             position = indices[self.number]
@@ -94,10 +92,9 @@ class _Groups:
             first = build.mul(build.add(build.mul(before, sizes[self.number]), start), inner)
             own = build.add(build.mul(behind, length), build.sub(position, start))
             place = shapes.load(order, build.add(first, own))
-            return [build.to_i64(build.sub(self._split(place)[1], start))]
+            return build.to_i64(build.sub(self._split(place)[1], start))
 
-        op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
-        return self.x.trace.assembled(op.result, self.x.axes, INT64)
+        return self.x.trace.assembled(generic.generated(init, element).result, self.x.axes, INT64)
 
     def _split(self, place: ir.Value) -> tuple[Mixed, ir.Value, Mixed]:
         """What is before the axis, the position along it, and what is behind it, of a flat place."""

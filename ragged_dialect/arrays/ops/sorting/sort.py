@@ -207,8 +207,7 @@ def taken(x: Tensor, dim: int, indices: Tensor) -> Tensor:
         at[number] = index
         return [tensor.extract(x.storage, at)]
 
-    identity = ir.AffineMap.get_identity(rank)
-    made = generic.generic([indices.storage], [out], [identity, identity], ["parallel"] * rank, body).result
+    made = generic.elementwise([indices.storage], [out], body).result
     return x.trace.assembled(made, indices.axes, x.dtype)
 
 
