@@ -18,8 +18,7 @@ from ragged_dialect.lowering.gpu.passes.fission_ragged_foralls import fission
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.lowering.gpu.schedules import pick
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode
-from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents
-from ragged_dialect.lowering.gpu.segmented.match_reductions import ReducedComponents
+from ragged_dialect.lowering.gpu.segmented.matching import RowComponents
 from ragged_dialect.lowering.gpu.segmented.reduction_kernels import fits, matched
 from ragged_dialect.lowering.nests.forall_bounds import counts_of, forall_over, inside_forall
 from ragged_dialect.lowering.search import ended
@@ -85,7 +84,7 @@ class _Sizes:
     long: int
 
     @staticmethod
-    def of(found: ReducedComponents | MappedComponents, long: int) -> _Sizes:
+    def of(found: RowComponents, long: int) -> _Sizes:
         """The sizes of components, at the insertion point."""
         (count,) = counts_of(found.forall)
         operands = [(x, dim) for work in found.work for x, dim in work.host_rows()]
@@ -183,9 +182,7 @@ def _recounted(forall: ir.Operation, count: ir.Value) -> ir.Operation:
     return made
 
 
-def _pick_version(
-    found: ReducedComponents | MappedComponents, sizes: _Sizes, short: ir.Value, gates: list[ir.Value]
-) -> None:
+def _pick_version(found: RowComponents, sizes: _Sizes, short: ir.Value, gates: list[ir.Value]) -> None:
     """Make a forall of one iteration that opens one of the gates. Of every `most` rows it looks at the component of
     the first one: a component of more rows than that has one of these."""
     code = ComponentCode(found, {})

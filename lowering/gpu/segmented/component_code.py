@@ -15,8 +15,7 @@ from ragged_dialect.ir.walk import captures
 from ragged_dialect.lowering.buffers.subviews import extent
 from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
-from ragged_dialect.lowering.gpu.segmented.component_rows import Components, Iterations
-from ragged_dialect.lowering.gpu.segmented.row_reduction import RowReduction
+from ragged_dialect.lowering.gpu.segmented.component_rows import Components, Iterations, RowWork
 
 Known = dict[ir.Value, ir.Value]
 """Values of a body and what stands for them elsewhere."""
@@ -76,7 +75,7 @@ class ComponentCode(BodyCode):
         """The row after the last one of a component."""
         return self.value(self.found.high, self.at(component))
 
-    def widen(self, reduction: RowReduction) -> list[ir.Value]:
+    def widen(self, reduction: RowWork) -> list[ir.Value]:
         """Have the rows of all components where a reduction has those of one, from the insertion point
         on: row numbers count from the start of the buffers then. The number of rows of each."""
         counts: list[ir.Value] = []

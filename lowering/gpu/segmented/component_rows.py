@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 from ragged_dialect._mlir import ir
@@ -65,15 +65,27 @@ class Components(Iterations):
 
 
 @dataclass(frozen=True)
+class Follower:
+    """A `linalg.generic` that makes of the outs of a reduction, element by element, row `component` of
+    other buffers. `loops` has the reduction's loop for each of its own."""
+
+    op: ir.Operation
+    loops: dict[int, int]
+
+
+@dataclass(frozen=True)
 class RowWork:
     """A `linalg.generic` on the rows of components. `loop` is the one over rows; `rows` has, for every operand
     that is a slice of a component's rows, the dim along which they lie; `extents` are those of the parallel
-    loops besides, ints or values from outside of the forall."""
+    loops besides, ints or values from outside of the forall. A reduction makes row `component` of its outs; `inits`
+    are scalars that take the place of an out's element, `followers` come after it for every component."""
 
     op: ir.Operation
     loop: int
     rows: dict[int, int]
     extents: dict[int, Mixed]
+    inits: dict[int, ir.Value] = field(default_factory=dict[int, ir.Value])
+    followers: tuple[Follower, ...] = ()
 
     def host_rows(self) -> list[tuple[ir.Value, int]]:
         """The buffers outside of the forall that have the rows, each with their dim."""

@@ -25,7 +25,7 @@ from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded, with_index
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, captured
 from ragged_dialect.lowering.gpu.segmented.component_rows import RowWork
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
-from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents
+from ragged_dialect.lowering.gpu.segmented.matching import RowComponents
 from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
 from ragged_dialect.lowering.nests.forall_bounds import counts_of
 from ragged_dialect.lowering.search import ended
@@ -35,9 +35,7 @@ TILES = DEVICE.map_waves * DEVICE.blocks
 are gone in no time."""
 
 
-def schedule(
-    found: MappedComponents, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int
-) -> None:
+def schedule(found: RowComponents, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a kernel and its launch for every map in it."""
     forall = found.forall
     with forall.location:
@@ -61,7 +59,7 @@ def _resident(op: ir.Operation) -> int:
 class _MapKernel:
     """The kernel of one map."""
 
-    def __init__(self, found: MappedComponents, row_map: RowWork, kernel: Kernel, unroll: int) -> None:
+    def __init__(self, found: RowComponents, row_map: RowWork, kernel: Kernel, unroll: int) -> None:
         self.row_map = row_map
         self.forall = found.forall
         self.kernel = kernel

@@ -28,11 +28,10 @@ from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.segmented import map_kernels
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, PlacedReduction, captured
+from ragged_dialect.lowering.gpu.segmented.component_rows import RowWork
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
-from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents, match_maps
-from ragged_dialect.lowering.gpu.segmented.match_reductions import ReducedComponents, match_components
+from ragged_dialect.lowering.gpu.segmented.matching import RowComponents, match_rows
 from ragged_dialect.lowering.gpu.segmented.merge_path import MergedItems
-from ragged_dialect.lowering.gpu.segmented.row_reduction import RowReduction
 from ragged_dialect.lowering.gpu.segmented.row_walk import RowWalk
 from ragged_dialect.lowering.gpu.segmented.tile import Place, Tile
 from ragged_dialect.lowering.nests.exact_sums import SHORT
@@ -50,16 +49,16 @@ def fits(forall: ir.Operation) -> bool:
     return matched(forall) is not None
 
 
-def matched(forall: ir.Operation) -> ReducedComponents | MappedComponents | None:
+def matched(forall: ir.Operation) -> RowComponents | None:
     """What a forall does with the rows of components, None when it does anything else, or sums more at once than the
     threads of a warp have room for."""
-    found = match_components(forall) or match_maps(forall)
+    found = match_rows(forall)
     return None if found is None or most_threads(found) < DEVICE.warp else found
 
 
-def most_threads(found: ReducedComponents | MappedComponents) -> int:
+def most_threads(found: RowComponents) -> int:
     """The most threads of a block that all have room for what they accumulate; 0 where no warp has."""
-    accumulated = [_accumulated(reduction) for reduction in found.work if isinstance(reduction, RowReduction)]
+    accumulated = [_accumulated(reduction) for reduction in found.work if found.reduces]
     return next((n for n in reversed(BLOCK_SIZES) if all(_has_room(a, n) for a in accumulated)), 0)
 
 
@@ -72,7 +71,7 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
     most = most_threads(found)
     if threads > most:
         raise PassFailure(forall, f"expected at most {most} threads, for which shared memory has room, got {threads}")
-    if isinstance(found, MappedComponents):
+    if not found.reduces:
         map_kernels.schedule(found, module, name, guards, threads, unroll)
         return
     with forall.location:
@@ -99,7 +98,7 @@ class _Plan:
 class _Balanced:
     """The kernels of one reduction."""
 
-    def __init__(self, found: ReducedComponents, reduction: RowReduction, threads: int) -> None:
+    def __init__(self, found: RowComponents, reduction: RowWork, threads: int) -> None:
         self.found = found
         self.forall = found.forall
         self.reduction = reduction
@@ -239,7 +238,7 @@ class _Balanced:
             code.copy(follower.op, code.at(component))
 
 
-def _accumulated(reduction: RowReduction, width: int = 1) -> int:
+def _accumulated(reduction: RowWork, width: int = 1) -> int:
     """Bytes of a thread's accumulators, `width` for every out."""
     reduced = GenericOp(reduction.op)
     types = [reduced.scalar_type(k) for k in range(reduced.n_inputs, len(reduced.operands))]

@@ -14,9 +14,8 @@ from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
 from ragged_dialect.lowering.gpu.kernel.thread_loops import with_index
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, PlacedReduction
-from ragged_dialect.lowering.gpu.segmented.component_rows import asks_index
+from ragged_dialect.lowering.gpu.segmented.component_rows import Follower, RowWork, asks_index
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
-from ragged_dialect.lowering.gpu.segmented.row_reduction import Follower, RowReduction
 
 State = list[ir.Value]
 """Values that a loop carries."""
@@ -43,7 +42,7 @@ class RowWalk:
     rows are read before it is looked which component each belongs to."""
 
     def __init__(
-        self, code: ComponentCode, reduction: RowReduction, lanes: Lanes, at: Point, storage: ir.Value, batch: int
+        self, code: ComponentCode, reduction: RowWork, lanes: Lanes, at: Point, storage: ir.Value, batch: int
     ) -> None:
         self.code = code
         self.reduction = reduction
