@@ -318,7 +318,7 @@ def expr_uses(expr: ir.AffineExpr, loop: int) -> bool:
 
 def _check_outs(it: Iteration, loop: int) -> None:
     """A result on a ragged loop is itself ragged there; on a tile it may be dense of its extent."""
-    tiles = {it.accesses[u.operand].shape.shape[u.dim] for u in it.ragged[loop] if _letter(it, u) == "t"}
+    tiles = {it.static_extent(u) for u in it.ragged[loop] if it.accesses[u.operand].shape.layout.letter(u.dim) == "t"}
     for out in it.outs:
         for dim, used in enumerate(out.loops):
             if used != loop or out.is_partial(dim):
@@ -365,7 +365,3 @@ def _check_order(it: Iteration) -> None:
         left = {loop: parents for loop, parents in left.items() if loop not in ready}
     if left:
         raise LayoutError(f"expected ragged loops inside one another, got each of {[*left]} inside another of them")
-
-
-def _letter(it: Iteration, use: Use) -> str:
-    return it.accesses[use.operand].shape.layout.letter(use.dim)

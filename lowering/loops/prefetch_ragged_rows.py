@@ -71,18 +71,17 @@ class _Lookup:
         body = self.loop.regions[0].blocks[0]
         with ir.InsertionPoint(self.loop), self.loop.location:
             large = build.at_least(memref.dim(self.table, build.value(0)), -(-_LARGE // row))
-        with ir.InsertionPoint.at_block_begin(body), self.loop.location:
-            with flow.when(large):
-                known: ValueMap = {}
-                for op in self.ops:
-                    if op.name == "memref.load":
-                        known[op.results[0]] = self._later(op.operands[0], max(_AHEAD // row, 1))
-                    else:
-                        clone(op, known)
-                place = [known.get(x, x) for x in self.indices]
-                last = self.columns - 1
-                for column in (*range(0, last, CACHE_LINE // size), last):
-                    memref.prefetch(self.table, [*place, build.value(build.add(self.first, column))], False, 3, True)
+        with ir.InsertionPoint.at_block_begin(body), self.loop.location, flow.when(large):
+            known: ValueMap = {}
+            for op in self.ops:
+                if op.name == "memref.load":
+                    known[op.results[0]] = self._later(op.operands[0], max(_AHEAD // row, 1))
+                else:
+                    clone(op, known)
+            place = [known.get(x, x) for x in self.indices]
+            last = self.columns - 1
+            for column in (*range(0, last, CACHE_LINE // size), last):
+                memref.prefetch(self.table, [*place, build.value(build.add(self.first, column))], False, 3, True)
 
     def _later(self, numbers: ir.Value, ahead: int) -> ir.Value:
         """An entry of a vector some places behind that of the loop, or its last one; behind a window of it, too."""

@@ -240,10 +240,7 @@ def _can_run(nest: Nest, loops: list[int]) -> bool:
 
 def dense_extent(nest: Nest, loop: int) -> Mixed:
     """Extent of a dense loop, from the operand that knows it best."""
-    sizes: list[Mixed] = []
-    for operand in nest.operands:
-        for dim in operand.uses(loop):
-            if operand.parts.layout.letter(dim) not in "rwt":
-                sizes.append(operand.parts.extent(dim))
+    uses = [(operand.parts, dim) for operand in nest.operands for dim in operand.uses(loop)]
+    sizes = [parts.extent(dim) for parts, dim in uses if parts.layout.letter(dim) not in "rwt"]
     static = [s for s in sizes if isinstance(s, int)]
     return static[0] if static else sizes[0]

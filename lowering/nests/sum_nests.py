@@ -124,7 +124,7 @@ def _does_nothing_else(loop: ir.Operation, sums: list[Sum]) -> bool:
     roots = {root(one.buffer) for one in sums}
     if not all(is_outside(one.buffer, loop) for one in sums):
         return False
-    return not any(user not in own and _is_in(user, loop) for buffer in roots for user in _users(buffer))
+    return not any(user not in own and loop in (user, *ancestors(user)) for buffer in roots for user in _users(buffer))
 
 
 def _users(buffer: ir.Value) -> Iterator[ir.Operation]:
@@ -134,7 +134,3 @@ def _users(buffer: ir.Value) -> Iterator[ir.Operation]:
         yield user
         if user.name in VIEWS:
             yield from _users(user.results[0])
-
-
-def _is_in(op: ir.Operation, loop: ir.Operation) -> bool:
-    return op == loop or loop in ancestors(op)

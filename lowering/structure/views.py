@@ -42,9 +42,9 @@ def with_shape(
     known = dict(extents or {})
     for dim in range(parts.shape.rank):
         to = moved(dim)
-        if to is not None and to not in known and parts.layout.letter(dim) == "d" and shape.layout.letter(to) == "d":
-            if shape.has_extent_part(to):
-                known[to] = parts.extent(dim)
+        dense = to is not None and parts.layout.letter(dim) == "d" and shape.layout.letter(to) == "d"
+        if to is not None and dense and to not in known and shape.has_extent_part(to):
+            known[to] = parts.extent(dim)
     needed = {dim: known[dim] for dim in range(shape.rank) if shape.has_extent_part(dim)}
     held = parts.held if values is None else values
     if isinstance(held, Pending):

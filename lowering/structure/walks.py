@@ -52,9 +52,8 @@ def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
         # only the one dense dim of an axis can be the outer part of a split
         split = parts.layout.is_split_outer
         return build.product(parts.loop_extent(d, []) if split(d) else parts.extent(d) for d in dims[:levels])
-    if set(letters) <= {"d", "r"} and levels < len(dims) and "t" not in parts.layout.axes[axis][: levels + 1]:
-        if parts.layout.letter(dims[levels]) in RAGGED:
-            return parts.parents(dims[levels])
+    if set(letters) <= {"d", "r"} and levels < len(dims) and parts.layout.letter(dims[levels]) in RAGGED:
+        return parts.parents(dims[levels])
 
     def body(_: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
         return [build.add(state[0], 1)]

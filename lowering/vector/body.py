@@ -385,7 +385,8 @@ def require_vector_form(op: ir.Operation) -> None:
     """Unfit for an op other than of memory that vectors have not."""
     if not (op.name.startswith("arith.") or op.name in _MATH) or len(op.results) != 1:
         raise Unfit(op.name)
-    _require_kind(op)
+    if any(_is_short(x.type) for x in (*op.operands, *op.results)) and op.name not in _SHORT_OPS:
+        raise Unfit("arithmetic of short floats")
 
 
 def accessed(op: ir.Operation) -> list[ir.Value]:
@@ -440,11 +441,6 @@ def strides_of(buffer: ir.Value) -> list[int]:
     if strides is None:
         raise Unfit("its layout")
     return strides
-
-
-def _require_kind(op: ir.Operation) -> None:
-    if any(_is_short(x.type) for x in (*op.operands, *op.results)) and op.name not in _SHORT_OPS:
-        raise Unfit("arithmetic of short floats")
 
 
 # Memory -------------------------------------------------------------------------------------------

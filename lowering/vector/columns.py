@@ -35,8 +35,8 @@ def rows_of(columns: list[ir.Value]) -> list[ir.Value]:
     found: list[ir.Value] = []
     for group in zip(*parts, strict=True):
         whole = joined(group)
-        for k in range(p):
-            found.append(picked(whole, [n % p * lanes + n // p for n in range(k * lanes, (k + 1) * lanes)]))
+        places = [range(k * lanes, (k + 1) * lanes) for k in range(p)]
+        found += [picked(whole, [n % p * lanes + n // p for n in numbers]) for numbers in places]
     return found
 
 

@@ -137,14 +137,10 @@ def wrapper(signature: Signature, checks: Sequence[Check], include: str, threade
     return "".join(pieces)
 
 
-def _arrays(signature: Signature) -> int:
-    return sum(member.is_array for member in members(signature))
-
-
 def _free(signature: Signature) -> str:
     name = c_name(signature.name)
     lines = [f"void {name}_free({name}_result *result) {{", "  if (result == NULL) return;"]
-    count = _arrays(signature)
+    count = sum(member.is_array for member in members(signature))
     if count:
         lines.append(f"  for (int k = 0; k < {count}; k++) free(result->memory[k]);")
     return "\n".join(["", *lines, "  memset(result, 0, sizeof *result);", "}", ""])

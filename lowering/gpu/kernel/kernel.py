@@ -92,9 +92,8 @@ class Kernel:
 
     def guard(self, condition: ir.Value) -> None:
         """What follows runs when a condition holds: the gate of a block is open, or a thread has something to do."""
-        with ir.InsertionPoint(self.end):
-            with flow.when(condition):
-                self.body = ir.InsertionPoint.current.block
+        with ir.InsertionPoint(self.end), flow.when(condition):
+            self.body = ir.InsertionPoint.current.block
 
     @property
     def end(self) -> ir.Operation:

@@ -69,16 +69,8 @@ def _trunc(op: ir.Operation) -> list[ir.Value]:
     return [arith.truncf(value.type, _intrinsic("llvm.intr.trunc", arith.extf(ir.F32Type.get(), value)))]
 
 
-def _clampf(op: ir.Operation) -> list[ir.Value]:
-    return [clamped(Emitter(op), *op.operands)]
-
-
 def _class(op: ir.Operation) -> list[ir.Value]:
     return [CLASSES[op.name](Emitter(op).number(op.operands[0]))]
-
-
-def _sincos(op: ir.Operation) -> list[ir.Value]:
-    return [math.sin(op.operands[0]), math.cos(op.operands[0])]
 
 
 def _ipowi(op: ir.Operation) -> list[ir.Value]:
@@ -110,8 +102,8 @@ _EXPANSIONS: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
     **dict.fromkeys(_INTEGER, _integer),
     **dict.fromkeys(CLASSES, _class),
     "math.trunc": _trunc,
-    "math.clampf": _clampf,
-    "math.sincos": _sincos,
+    "math.clampf": lambda op: [clamped(Emitter(op), *op.operands)],
+    "math.sincos": lambda op: [math.sin(op.operands[0]), math.cos(op.operands[0])],
     "math.ipowi": _ipowi,
     "math.fpowi": _fpowi,
 }

@@ -39,16 +39,13 @@ class StructureClasses:
             dims = layout.dims(axis)
             if len(dims) == 1:
                 continue
-            choices = [[m for m in self._class((value, d)) if defined_before(m[0], op)] for d in dims]
+            choices = [[m for m in self._members[self._find((value, d))] if defined_before(m[0], op)] for d in dims]
             if not all(choices):
                 return None
             whole = [x for x, _ in choices[0] if all(any(x == y for y, _ in c) for c in choices[1:])]
             for dim, choice in zip(dims, choices, strict=True):
                 found[dim] = next((m for m in choice if whole and m[0] == whole[0]), choice[0])
         return found
-
-    def _class(self, dim: Dim) -> list[Dim]:
-        return self._members[self._find(dim)]
 
     def _enter(self, op: ir.Operation) -> None:
         for block in blocks_of(op):

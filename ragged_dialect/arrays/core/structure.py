@@ -75,9 +75,6 @@ class Structure:
         """Levels whose extents travel as numbers of the 1:N form."""
         return _extent_parts(self.letters)
 
-    def _levels(self) -> zip[tuple[str, int | None]]:
-        return zip(self.letters, self.extents, strict=True)
-
     @cached_property
     def packed(self) -> bytes:
         """Vectors and extents as arguments of a program on the CPU."""
@@ -229,7 +226,7 @@ class Structure:
         return found
 
     def _compare(self, other: Structure, first: int) -> str | None:
-        for level, (letter, own) in enumerate(self._levels()):
+        for level, (letter, own) in enumerate(zip(self.letters, self.extents, strict=True)):
             theirs = other.extents[level]
             if letter in RAGGED:
                 text = _compare_lengths(self.lengths(level), other.lengths(level))

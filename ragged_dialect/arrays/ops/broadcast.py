@@ -249,9 +249,9 @@ def _crossed(trace: Trace, operands: Sequence[Tensor]) -> _Crossed | None:
         return None
     for x in operands:
         for dim in range(x.ndim):
-            if x.ndim < rank and rank - x.ndim + dim in ragged and x.layout.is_plain(dim):
-                if dim == 0 or not _is_one(x, dim):
-                    raise LayoutError(_one_sided(trace, x, rank, max(ragged) + 1))
+            short = x.ndim < rank and rank - x.ndim + dim in ragged and x.layout.is_plain(dim)
+            if short and (dim == 0 or not _is_one(x, dim)):
+                raise LayoutError(_one_sided(trace, x, rank, max(ragged) + 1))
     return _Crossed([x for x, _ in parts], [own for _, own in parts], letters)
 
 
