@@ -107,7 +107,7 @@ class MergeSort:
             ]
 
         def all_() -> Row:
-            return [x for start in starts for x in self.load_whole(build.value(build.add(at, start)))]
+            return [x for start in starts for x in self.whole(self.sources, build.value(build.add(at, start)))]
 
         width = len(self.sources)
         if isinstance(left, int):
@@ -116,15 +116,13 @@ class MergeSort:
             made = flow.choose(build.at_least(left, count * self.lanes), all_, some, [type_] * (count * width))
         return [made[i : i + width] for i in range(0, len(made), width)]
 
-    def load_whole(self, at: ir.Value) -> Row:
-        """A register of the sources."""
-        return [vector.load(lanes_type(self.lanes, self.element), source, [at]) for source in self.sources]
+    def whole(self, buffers: list[ir.Value], at: ir.Value) -> Row:
+        """A register of some buffers."""
+        return [vector.load(lanes_type(self.lanes, self.element), buffer, [at]) for buffer in buffers]
 
     def load(self, at: ir.Value) -> Row:
         """A register of the buffers."""
-        if self.lanes == 1:
-            return [memref.load(place, [at]) for place in self.places]
-        return [vector.load(lanes_type(self.lanes, self.element), place, [at]) for place in self.places]
+        return self.head(at) if self.lanes == 1 else self.whole(self.places, at)
 
     def _store(self, row: Row, at: ir.Value) -> None:
         for value, place in zip(row, self.places, strict=True):

@@ -62,7 +62,7 @@ class PartialSort:
         count = flow.strided(0, self.block, length, [build.value(0), *none], read)[0]
 
         def put(at: ir.Value, _: list[ir.Value]) -> None:
-            row = self.candidates.load_whole(at)
+            row = self.candidates.whole(self.candidates.sources, at)
             left = build.value(build.sub(count, at))
             store_lanes(row[-1], out, [build.add(first, at)], first_lanes(left, self.sort.lanes))
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ptx.targets import DEFAULT_ARCH
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, shown_name, write_output
+
+if TYPE_CHECKING:
+    from ragged_dialect._mlir import ir
 
 _TRANSLATIONS = ("llvmir", "nvvm", "ptx")
 
@@ -50,10 +54,9 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
 def _translated_input(data: bytes, filename: str, args: argparse.Namespace) -> str:
     from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
-    from ragged_dialect.tools.gpu_translation import has_kernels, translate
 
     module = load_module(data, context(), filename)
-    default = "gpu" if args.to != "llvmir" or has_kernels(module) else "cpu"
+    default = "gpu" if args.to != "llvmir" or _has_kernels(module) else "cpu"
     if (args.target or default) == "cpu":
         from ragged_dialect.compiler.llvm_ir import lowered_to_llvm_ir
 
@@ -67,10 +70,41 @@ def _translated_input(data: bytes, filename: str, args: argparse.Namespace) -> s
             if value is not None and value is not False:
                 raise RaggedError(f"expected no --{name} for the CPU, got {value}")
         return lowered_to_llvm_ir(module, not args.no_check)
-    return translate(
-        module, args.to, _arch(args), fast_math=args.fast_math, index_bits=args.index_bits or 64,
-        schedule="auto" if args.schedule is None else args.schedule, check=not args.no_check,
-    )  # fmt: skip
+    return _of_kernels(module, args)
+
+
+def _has_kernels(module: ir.Module) -> bool:
+    """Whether a module's parallel parts are kernels already."""
+    return any(op.operation.name == "gpu.module" for op in module.body.operations)
+
+
+def _of_kernels(module: ir.Module, args: argparse.Namespace) -> str:
+    """The kernels of a module as nvvm, llvmir or ptx; the ragged program it may be instead is lowered to them first,
+    with run-time checks unless they are left out. Raises PassError for what cannot be lowered, CompileError as
+    `ragged_dialect.ptx.emit` does."""
+    from ragged_dialect.asm.module import print_module
+    from ragged_dialect.child import in_child
+    from ragged_dialect.errors import CompileError
+    from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm, lowered_kernels
+    from ragged_dialect.ptx import emit, targets
+
+    targets.ptx_version(_arch(args))
+    if not _has_kernels(module):
+        from ragged_dialect.compiler.frontend import mangle_symbols
+        from ragged_dialect.lowering import pipelines
+
+        mangle_symbols(module, lambda name: True)
+        schedule = "auto" if args.schedule is None else args.schedule
+        for stage in pipelines.gpu_pipeline(not args.no_check, schedule):
+            stage.run(module)
+    lowered = lowered_kernels(module, args.index_bits or 64)
+    if args.to == "nvvm":
+        text = print_module(lowered)
+        return text if text.endswith("\n") else f"{text}\n"
+    llvm_ir = in_child(lambda: kernels_to_llvm(lowered).encode())  # translation crashes where it fails
+    if llvm_ir is None:
+        raise CompileError("expected kernels that LLVM IR can express, got some whose translation failed")
+    return llvm_ir.decode() if args.to == "llvmir" else emit(llvm_ir.decode(), _arch(args), args.fast_math)
 
 
 def _arch(args: argparse.Namespace) -> str:

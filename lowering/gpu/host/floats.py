@@ -48,7 +48,12 @@ _FORMS = {
 }  # fmt: skip
 """Floats of floats."""
 
-_TESTS = {"math.isnan": "np.isnan({0})", "math.isinf": "np.isinf({0})", "math.isfinite": "np.isfinite({0})"}
+_OTHERS = {
+    **{f"math.{name}": f"bool(np.{name}({{0}}))" for name in ("isnan", "isinf", "isfinite")},
+    "arith.select": "{1} if {0} else {2}",
+}
+"""What needs no arithmetic of NumPy's scalars."""
+
 _PREDICATES = (
     "False", "{0} == {1}", "{0} > {1}", "{0} >= {1}", "{0} < {1}", "{0} <= {1}", "{0} < {1} or {0} > {1}",
     "{0} == {0} and {1} == {1}", "not ({0} < {1} or {0} > {1})", "not {0} <= {1}", "not {0} < {1}",
@@ -81,8 +86,8 @@ def _float(w: HostWriter, op: ir.Operation) -> None:
     w.assign(op.results[0], _FORMS[op.name].format(*w.names(op.operands), type=dtype(op.results[0].type)))
 
 
-def _test(w: HostWriter, op: ir.Operation) -> None:
-    w.assign(op.results[0], f"bool({_TESTS[op.name].format(*w.names(op.operands))})")
+def _other(w: HostWriter, op: ir.Operation) -> None:
+    w.assign(op.results[0], _OTHERS[op.name].format(*w.names(op.operands)))
 
 
 def _compare(w: HostWriter, op: ir.Operation) -> None:
@@ -116,18 +121,12 @@ def _bitcast(w: HostWriter, op: ir.Operation) -> None:
         w.assign(target, f"{text}.view({dtype(target.type)})")
 
 
-def _select(w: HostWriter, op: ir.Operation) -> None:
-    condition, yes, no = w.names(op.operands)
-    w.assign(op.results[0], f"{yes} if {condition} else {no}")
-
-
 EMITTERS: dict[str, Emitter] = {
     **dict.fromkeys(_FORMS, _float),
-    **dict.fromkeys(_TESTS, _test),
+    **dict.fromkeys(_OTHERS, _other),
     **dict.fromkeys(["arith.sitofp", "arith.uitofp"], _from_integer),
     **dict.fromkeys(["arith.fptosi", "arith.fptoui"], _to_integer),
     "arith.constant": constant,
     "arith.cmpf": _compare,
     "arith.bitcast": _bitcast,
-    "arith.select": _select,
 }

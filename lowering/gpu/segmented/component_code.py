@@ -64,9 +64,6 @@ class ComponentCode(BodyCode):
 
     found: Components
 
-    def __init__(self, found: Components, inside: Known) -> None:
-        super().__init__(found, inside)
-
     def low(self, component: ir.Value) -> ir.Value:
         """The first row of a component; also of the one after the last, where there are no rows left."""
         return self.value(self.found.low, self.at(component))

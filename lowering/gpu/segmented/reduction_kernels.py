@@ -1,6 +1,6 @@
 """Segmented reductions: those over the rows of ragged components, load-balanced by merge-path.
 
-A block has a tile of the merged sequence of rows and component ends (`merge_path.py`), whichever
+A block has a tile of the merged sequence of rows and component ends (`tile.py`), whichever
 components that is, so long, short and empty components cost what their rows and their number cost.
 The first kernel finishes components inside their tiles; the second one adds, to those that end in
 another tile than they start in, what the earlier tiles have of them. Both work in a fixed order.
@@ -31,9 +31,8 @@ from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, 
 from ragged_dialect.lowering.gpu.segmented.component_rows import RowWork
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
 from ragged_dialect.lowering.gpu.segmented.matching import RowComponents, match_rows
-from ragged_dialect.lowering.gpu.segmented.merge_path import MergedItems
 from ragged_dialect.lowering.gpu.segmented.row_walk import RowWalk
-from ragged_dialect.lowering.gpu.segmented.tile import Place, Tile
+from ragged_dialect.lowering.gpu.segmented.tile import MergedItems, Place, Tile
 from ragged_dialect.lowering.nests.exact_sums import SHORT
 from ragged_dialect.lowering.nests.forall_bounds import counts_of, inside_forall
 from ragged_dialect.passes.base import PassFailure
