@@ -233,14 +233,14 @@ def take_blocks(x: Tensor, number: int, at: ir.Value, own: Sequence[Mixed], axes
         dense_type(static, element),
     )
 
-    def element(indices: list[ir.Value]) -> ir.Value:
+    def row(indices: list[ir.Value]) -> ir.Value:
         place: Mixed = 0
         for size, loop in zip(own, loops, strict=True):
             place = build.add(build.mul(place, size), indices[loop])
         indices[loops.start : loops.stop] = [shapes.load(at, place)]
         return tensor.extract(source, indices)
 
-    return x.trace.assembled(generic.generated(init, element).result, axes, x.dtype)
+    return x.trace.assembled(generic.generated(init, row).result, axes, x.dtype)
 
 
 def looked_up(x: Tensor, number: int, at: Tensor) -> Tensor:

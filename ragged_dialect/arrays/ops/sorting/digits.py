@@ -4,7 +4,7 @@ by what they are compared within. `ragged.group_by` is stable (radix sort).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect import builders, generic
@@ -186,7 +186,7 @@ def _divided(x: ir.Value, by: Mixed) -> tuple[ir.Value, Mixed]:
     return arith.divui(x, build.value(by)), arith.remui(x, build.value(by))
 
 
-def _joined(indices: list[Mixed], sizes: list[Mixed]) -> Mixed:
+def _joined(indices: Sequence[Mixed], sizes: list[Mixed]) -> Mixed:
     """The position of indices below extents."""
     found: Mixed = 0
     for index, size in zip(indices, sizes, strict=True):
