@@ -68,11 +68,17 @@ def _one_dtype(arrays: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _beside_ragged(arrays: list[Tensor]) -> list[Tensor]:
-    """Dense arrays among ragged ones of one level as components of one length."""
-    like = next((x for x in arrays if not x.is_dense), None)
-    if like is None or like.axes[0].letters != "dr":
-        return arrays
-    return [in_components(x) if x.is_dense and x.ndim == like.ndim else x for x in arrays]
+    """Dense dims among ragged ones as components of one length."""
+    letters = max((x.axes[0].letters for x in arrays if x.axes), key=len, default="")
+    rank = max(x.ndim for x in arrays)
+
+    def beside(x: Tensor) -> Tensor:
+        own = x.axes[0].letters if x.axes else letters
+        if x.ndim < rank or own == letters or letters != own.ljust(len(letters), "r"):
+            return x
+        return beside(in_components(x))
+
+    return [beside(x) for x in arrays]
 
 
 @operation("stack")

@@ -77,11 +77,13 @@ def _derived(x: Tensor, axis: Axis) -> Axis | None:
 
 
 def in_components(x: Tensor) -> Tensor:
-    """The rows of a dense array as components of one length."""
-    batch, length = x.extent(0), x.extent(1)
-    storage = shapes.collapse(x.storage, shapes.grouped(x.ndim, 0, 2))
-    offsets = vectors.generate(build.add(batch, 1), lambda b: build.mul(b, length))
-    axes = [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]]
+    """The rows of a dense array, or of the innermost components of a ragged one, as components of one length."""
+    axis = x.axes[0]
+    count, length = shapes.dim(x.storage, 0), x.extent(len(axis.letters))
+    storage = shapes.collapse(x.storage, shapes.grouped(len(x.axes), 0, 2))
+    offsets = vectors.generate(build.add(count, 1), lambda b: build.mul(b, length))
+    above, extents = (axis.vectors, axis.extents) if isinstance(axis, NestedAxis) else ([], [None])
+    axes = [NestedAxis(f"{axis.letters}r", [*above, offsets], [*extents, None]), *x.axes[2:]]
     return x.trace.assembled(storage, axes, x.dtype)
 
 

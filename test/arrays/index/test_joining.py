@@ -34,6 +34,19 @@ def test_concat_of_two_levels_and_dtypes() -> None:
     assert rg.concat([array((1, 2), dtype=np.int32), array((1, 2), dtype=np.float32)]).dtype == np.float64
 
 
+def test_concat_of_dense_dims_beside_inner_lists() -> None:
+    """A number, or as many, for each inner list; lists of one length for each component."""
+    x = nested(NESTED[0])
+    rows, first = x.tolist(), x.sum(axis=2)[:, :, None]
+    wanted = [[[sum(own), *own] for own in row] for row in rows]
+    assert rg.concat([first, x], axis=2).tolist() == wanted
+    assert rg.jit(lambda x: rg.concat([x.sum(axis=2)[:, :, None], x], axis=2))(x).tolist() == wanted
+    more = np.ones((len(rows), 1, 2), x.dtype)
+    assert rg.concat([x, more], axis=1).tolist() == [[*row, [1, 1]] for row in rows]
+    with pytest.raises(rg.RuntimeCheckError, match="concat: level 1, component 0: expected length "):
+        rg.concat([x, more], axis=2)
+
+
 @pytest.mark.sampled(90)
 @pytest.mark.parametrize("dtypes", list(product(["?", "i2", "f2", "f4", "f8"], repeat=3)), ids=" ".join)
 def test_concat_has_the_dtype_of_all(dtypes: tuple[str, ...]) -> None:

@@ -82,6 +82,16 @@ test_refused = refused(
             rg.LayoutError,
             'contains: expected the last dim of lists of numbers, got dim 0 of layout "d"',
         ),
+        (
+            lambda: rg.contains(rg.ragged([[[1], []]]), np.ones(1)),
+            rg.LayoutError,
+            "contains: expected a number or a list for each innermost list, got float64 of rank 1",
+        ),
+        (
+            lambda: rg.contains(rg.ragged([[[1], []]]), rg.ragged([[1]])),
+            rg.RuntimeCheckError,
+            "expected length 2, got 1",
+        ),
         (lambda: rg.intersection(rg.ragged([[1], [2]]), rg.ragged([[1]])), rg.RuntimeCheckError, "expected extent"),
         (lambda: rg.union(rg.ragged([[1], [2]]), rg.ragged([[1]])), rg.RuntimeCheckError, "expected extent"),
     ]
@@ -96,3 +106,12 @@ def test_few_numbers_are_compared_with_all_elements() -> None:
         wanted = [np.isin(row, own).tolist() for row, own in zip(looked_for, x, strict=True)]
         assert rg.contains(x, looked_for).tolist() == wanted
         assert str(rg.jit(rg.contains).lower(x, looked_for).stages["ragged"]).count("ragged.sort ") == sorts
+
+
+def test_a_number_for_each_innermost_list() -> None:
+    x = rg.ragged([[[3, 1], []], [], [[5, 1, 5]]], dtype=np.int64)
+    numbers = rg.ragged([[1, 3], [], [5]])
+    assert rg.contains(x, numbers).tolist() == [[True, False], [], [True]]
+    assert rg.contains(x[::-1], numbers[::-1]).tolist() == [[True], [], [True, False]]
+    assert rg.searchsorted(rg.sort(x, axis=2), numbers).tolist() == [[0, 0], [], [1]]
+    assert rg.jit(rg.searchsorted)(rg.sort(x, axis=2), numbers).tolist() == [[0, 0], [], [1]]

@@ -8,7 +8,7 @@ from ragged_dialect.arrays.index import parts
 from ragged_dialect.arrays.index.dims import insert_ones
 from ragged_dialect.arrays.ops.elementwise import map_elements, resolve
 from ragged_dialect.arrays.tracing.agreement import equal_levels
-from ragged_dialect.arrays.tracing.axes import NestedAxis
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, convert, kind, select
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.python_numbers import exact
@@ -25,8 +25,8 @@ def searchsorted(a: Tensor, v: Tensor, *, side: str = "left") -> Tensor:
     """How many elements of a dense vector `a`, which is in order, are less than each element of `v`, or with `side`
     `right` no more than it: the index where it belongs, int64, as `np.searchsorted` and `torch.bucketize` have it. Of
     lists `a` each component is in order, and searched for what `v` has in it: a number for each component, [B], or any
-    [B, ...]; of lists of lists each innermost one, for what that of `v` has. nan belongs behind all numbers. Whether
-    `a` is in order is not checked. LayoutError for another `a`.
+    [B, ...]; of lists of lists each innermost one, for the number or the list that `v` has for it. nan belongs behind
+    all numbers. Whether `a` is in order is not checked. LayoutError for another `a`.
 
     >>> rg.searchsorted(np.array([10, 20, 30]), rg.ragged([[5, 20], [], [99, 21, 10]])).tolist()
     [[0, 1], [], [3, 2, 0]]
@@ -61,9 +61,13 @@ def _searched(a: Tensor, v: Tensor, side: str, result: DType) -> Tensor:
     """The place of each element of `v` in a vector that is in order, or in that of its component, or as a boolean
     whether it is there: then it is among the elements that it is compared with."""
     a, bounds = contiguous(a), list[Tensor]()
-    if len(a.axes) == 1 and str(a.layout).startswith("drr") and (v := contiguous(v)).layout == a.layout:
+    if len(a.axes) == 1 and str(a.layout).startswith("drr"):
+        v = contiguous(v)
+        if str(a.layout) not in (str(v.layout), f"{v.layout}r"):
+            raise LayoutError(f"{v.trace.op}: expected a number or a list for each innermost list, got {v.described}")
         equal_levels(a, v, 0, a.ndim - 1)
-        return v.trace.assembled(_searched(_innermost(a), _innermost(v), side, result).storage, v.axes, result)
+        wanted = _innermost(v) if v.ndim == a.ndim else v.trace.assembled(v.storage, [PlainAxis(None)], v.dtype)
+        return v.trace.assembled(_searched(_innermost(a), wanted, side, result).storage, v.axes, result)
     if str(a.layout) == "dr":
         if not v.axes:
             raise LayoutError(f"{v.trace.op}: expected a number for each component to search for, got {v.described}")

@@ -18,6 +18,7 @@ from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, kind
 from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
@@ -69,18 +70,18 @@ def unique(
 @operation("contains")
 def contains(x: Tensor, elements: Tensor) -> Tensor:
     """Which of `elements`, a number for each component, [B], or any [B, ...], are among the elements of their component
-    of lists of numbers `x`, or of lists of lists those of each innermost one: booleans. nan is no other nan.
-    LayoutError for another `x`.
+    of lists of numbers `x`, or, a number or a list for each innermost list, among those of lists of lists: booleans.
+    nan is no other nan. LayoutError for others.
 
     >>> rg.contains(rg.ragged([[1, 2], [], [5]]), rg.ragged([[2, 3], [1], [5]])).tolist()
     [[True, False], [False], [True]]
     """
-    x, dim = lists(x, -1)
-    few = str(elements.layout) == "d" or (str(elements.layout) == "d|d" and _is_few(elements.extent(1)))
-    if str(x.layout) != "dr" or not few:
+    (x, dim), elements = lists(x, -1), contiguous(elements)
+    are_few = str(elements.layout) == "d|d" and str(x.layout) == "dr" and _is_few(elements.extent(1))
+    if not are_few and str(x.layout) != f"{elements.layout}r":
         return isin(elements, ordered(x, dim, descending=False))
-    own = insert_ones(x, [2]) if elements.ndim == 2 else x
-    return REDUCTIONS["any"](UFUNCS["equal"](own, insert_ones(elements.strong, [1])), axis=1)
+    own = insert_ones(x, [2]) if are_few else x
+    return REDUCTIONS["any"](UFUNCS["equal"](own, insert_ones(elements.strong, [dim])), axis=dim)
 
 
 def _is_few(extent: Mixed) -> bool:
