@@ -5,16 +5,15 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import check_untiled
-from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import with_joined
 from ragged_dialect.arrays.index.levels import structured
-from ragged_dialect.arrays.index.rows import as_index, kept, static_extent
+from ragged_dialect.arrays.index.rows import as_index, filler, kept, static_extent
 from ragged_dialect.arrays.ops.reduce import reduce
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, convert, select
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, select
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import known
@@ -37,19 +36,12 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
     if maxima and len(maxima) != len(ragged):
         raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
     limits = [as_index(m) for m in maxima]
-    filler = _filler(pad, x.dtype)
-    made = builders.to_padded(x.value, filler, limits, truncate)
+    padding = filler(pad, x.dtype)
+    made = builders.to_padded(x.value, padding, limits, truncate)
     static = list(shape_of(made.type).shape)
     for dim, number in zip(ragged, maxima, strict=False):
         static[dim] = static_extent(number)
     return structured(x, shapes.cast(made, dense_type(tuple(static), made.type.element_type)))
-
-
-def _filler(pad: Tensor, dtype: DType) -> ir.Value:
-    """The number that stands for no element. RuntimeCheckError for one that the dtype does not hold."""
-    if pad.weak:
-        pad.trace.number_fits(pad, dtype)
-    return convert(pad.scalar, pad.dtype, dtype)
 
 
 @operation("from_padded")
@@ -73,14 +65,14 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
 def _trimmed(dense: Tensor, pad: Tensor | None) -> ArrayLike:
     """Per row the number of elements up to the last one that is not all `pad`."""
     assert pad is not None
-    filler = _filler(pad, dense.dtype)
+    padding = filler(pad, dense.dtype)
 
     def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         here = arith.addi(build.to_i64(loop_index(1)), elements.constant(INT64, 1))
-        different = compare("ne", given[0], filler)
+        different = compare("ne", given[0], padding)
         if elements.kind(dense.dtype) == "f":  # nan pads nan
             different = arith.andi(
-                different, arith.ori(compare("eq", given[0], given[0]), compare("eq", filler, filler))
+                different, arith.ori(compare("eq", given[0], given[0]), compare("eq", padding, padding))
             )
         return [arith.maxsi(accumulated[0], select(different, here, elements.constant(INT64, 0)))]
 

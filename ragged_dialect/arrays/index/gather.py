@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.index.reorder import pick_each, positions_of, rearranged, relaid, rows_by_component
@@ -10,6 +12,7 @@ from ragged_dialect.arrays.index.rows import (
     component_lengths,
     component_starts,
     explicit_extents,
+    filler,
     kept,
     kept_offsets,
     ragged_level,
@@ -23,7 +26,7 @@ from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
 from ragged_dialect.arrays.tracing.loops import compute, empty
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.arrays.tracing.wrap import contiguous, in_components, out_of_components
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
@@ -132,13 +135,21 @@ def levels_of(x: Tensor, dim: int, before: ir.Value) -> NestedAxis:
 
 
 @operation("gather")
-def gather(x: Tensor, index: Tensor) -> Tensor:
+def gather(x: Tensor, index: Tensor, fill: Tensor | None = None) -> Tensor:
     """Element, or inner list, `index[b, i]` of component b, for a ragged array of integers with as many
     components, or `index[a, b, i]` of inner list b; a dense [B, K] picks K of every component. Counted from the
-    end where negative. IndexError where one is out of range."""
+    end where negative. IndexError where one is out of range; with `fill`, a number, that is where there is none.
+
+    >>> rg.gather(rg.ragged([[3, 1], [], [5]]), np.array([[0, -1, 1]] * 3), fill=-9)
+    array([[ 3,  1,  1],
+           [-9, -9, -9],
+           [ 5,  5, -9]])
+    """
     if index.dtype.kind != "i":
         raise ArgumentError(f"{x.trace.op}: expected indices of integers, got {index.described}")
     x, index = contiguous(x), contiguous(index)
+    if fill is not None:
+        return _filled(x, index, fill)
     if index.is_dense:
         return _gather_matrix(x, index)
     own, theirs = _leading(x, index)
@@ -186,13 +197,46 @@ def _gathered_rows(x: Tensor, index: Tensor) -> Tensor:
     return compute(x.trace, [(index, range(index.ndim)), *beside], [out], x.ndim, frozenset(), row)[0]
 
 
-def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:
+def _filled(x: Tensor, index: Tensor, fill: Tensor) -> Tensor:
+    """Elements by indices, or a number where there is none: windows of one element, or of none, padded."""
+    if index.is_dense:
+        _check_matrix(x, index)
+        return out_of_components(_filled(x, in_components(index), fill), index)
+    own, theirs = _leading(x, index)
+    level = len(theirs.letters) - 1
+    if own.letters != theirs.letters:
+        raise LayoutError(f'{x.trace.op}: expected elements to fill, got lists below an index "{index.layout}" of them')
+    equal_levels(x, index, 0, level)
+    rows, at = row_ids(index, theirs), shapes.as_vector(index.storage)
+    starts, lengths = component_starts(x, level), component_lengths(x, level)
+
+    def part(q: ir.Value, there: Callable[[ir.Value, ir.Value], Mixed]) -> Mixed:
+        """What is of the element in the place of index q, or 0."""
+        component = shapes.load(rows, q)
+        length = shapes.load(lengths, component)
+        place = wrapped(shapes.load(at, q), length)
+        inside = arith.cmpi(arith.CmpIPredicate.ult, place, length)
+        return arith.select(inside, build.value(there(component, place)), build.value(0))
+
+    count = shapes.dim(at, 0)
+    first = vectors.generate(count, lambda q: part(q, lambda b, place: build.add(shapes.load(starts, b), place)))
+    size = vectors.generate(count, lambda q: part(q, lambda _b, _place: 1))
+    windows = x.trace.assembled(x.storage, [NestedAxis("dw", [first, size], [None, None]), *x.axes[1:]], x.dtype)
+    made = builders.to_padded(windows.value, filler(fill, x.dtype), [build.value(1)], truncate=True)
+    return x.trace.assembled(builders.select(made, build.value(0), 1), [*index.axes, *x.axes[1:]], x.dtype)
+
+
+def _check_matrix(x: Tensor, index: Tensor) -> None:
     if index.ndim != 2 or x.is_dense or x.layout.letter(1) not in RAGGED:
         raise LayoutError(
             f"{x.trace.op}: expected a ragged index, or a dense one of rank 2 for one ragged dim below dim 0, "
             f'got rank {index.ndim} for layout "{x.layout}"'
         )
     batch_extent((index, 0), (x, 0), 0)
+
+
+def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:
+    _check_matrix(x, index)
 
     def at(b: ir.Value, k: ir.Value) -> ir.Value:
         return convert(tensor.extract(index.storage, [b, k]), index.dtype, INT64)

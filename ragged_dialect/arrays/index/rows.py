@@ -10,6 +10,7 @@ from typing import overload
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import INT64, compare, convert, select
 from ragged_dialect.arrays.tracing.loops import compute, empty
@@ -94,6 +95,13 @@ def wrapped(number: Mixed, extent: Mixed) -> Mixed:
     negative = compare("lt", number, build.constant(number.type, 0))
     size = build.value(extent) if isinstance(number.type, ir.IndexType) else build.to_i64(extent)
     return select(negative, arith.addi(number, size), number)
+
+
+def filler(fill: Tensor, dtype: DType) -> ir.Value:
+    """The number that stands for no element. RuntimeCheckError for one that the dtype does not hold."""
+    if fill.weak:
+        fill.trace.number_fits(fill, dtype)
+    return convert(fill.scalar, fill.dtype, dtype)
 
 
 def as_index(number: Tensor, what: str = "an index") -> ir.Value:

@@ -130,3 +130,42 @@ def test_nothing_to_pick() -> None:
     assert x[:, ::-1].tolist() == []
     assert x[:, [0, 1]].shape == (0, 2, None, 2)
     assert rg.from_lengths(np.zeros(0), [])[:, [0, 1]].shape == (0, 2)
+
+
+def filled(row: list[Any], index: list[Any], fill: object) -> list[Any]:
+    """Elements of a list by indices, and `fill` where there is none."""
+    return [row[i] if -len(row) <= i < len(row) else fill for i in index]
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+@pytest.mark.parametrize("lengths", [[3, 0, 7, 1], [0, 0], []])
+def test_fill_stands_where_there_is_no_element(lengths: list[int], target: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rg.from_lengths(rng.integers(0, 9, sum(lengths)).astype(np.int32), lengths)
+    places = rg.from_lengths(rng.integers(-9, 9, 5 * len(lengths)).astype(np.int8), [5] * len(lengths))
+    gather = rg.jit(lambda x, at: rg.gather(x, at, fill=-1), target=target)
+    for index in (places, places[:, ::-2], rng.integers(-9, 9, (len(lengths), 2))):
+        for given in (x, x[:, 1:]):
+            pairs = zip(given.tolist(), index.tolist(), strict=True)
+            found = gather(given, index)
+            assert found.dtype == np.int32
+            assert found.tolist() == [filled(row, own, -1) for row, own in pairs]
+    rows = rg.like(x, rng.random((x.total, 2)))
+    pairs = zip(rows.tolist(), places.tolist(), strict=True)
+    assert rg.gather(rows, places, fill=9).tolist() == [filled(row, own, [9, 9]) for row, own in pairs]
+
+
+def test_fill_of_lists_of_lists_and_gradients() -> None:
+    x = rg.ragged([[[1.0, 2.0], []], [], [[3.0]]])
+    index = rg.ragged([[[1, 2], [0]], [], [[-1, -2, 0]]], dtype=np.int64)
+    assert rg.gather(x, index, fill=7).tolist() == [[[2.0, 7.0], [7.0]], [], [[3.0, 7.0, 3.0]]]
+    lists, dense = x.merge(0), np.array([[0, -1, -1, 5]] * 3)
+    loss = rg.value_and_grad(lambda v, fill: (rg.gather(rg.like(lists, v), dense, fill) ** 2).sum(), argnums=(0, 1))
+    value, (gradient, by_fill) = loss(lists.values, 10.0)
+    assert (value, gradient.tolist(), by_fill) == (636.0, [2.0, 8.0, 18.0], 120.0)
+    with pytest.raises(
+        rg.LayoutError, match='gather: expected elements to fill, got lists below an index "dr" of them'
+    ):
+        rg.gather(x, rg.ragged([[0, 1], [], [0]]), fill=0)
+    with pytest.raises(rg.RuntimeCheckError, match=r"gather: expected a number in \[-128, 127\], got 300"):
+        rg.gather(lists.astype(np.int8), dense, fill=300)
