@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
-from ragged_dialect.arrays.index.dims import dim_of
+from ragged_dialect.arrays.index.dims import axis_of, dim_of
 from ragged_dialect.arrays.index.gather import leading_level, levels_of
 from ragged_dialect.arrays.index.getitem import take_at
 from ragged_dialect.arrays.index.reorder import rearranged
@@ -25,11 +25,11 @@ _MOST = 2**62
 
 
 @operation("repeat")
-def repeat(x: Tensor, repeats: Tensor, *, axis: int) -> Tensor:
+def repeat(x: Tensor, repeats: Tensor, *, axis: int | None = None) -> Tensor:
     """Each element, or inner list, of a dim as often as `repeats` says, side by side, as `np.repeat`. That is a number,
-    or integers: for a ragged dim in the structure of the dims up to it, for another one a vector. The values have a
-    gradient. ArgumentError for what is no integer, LayoutError for another structure, RuntimeCheckError where one is
-    below 0.
+    or integers: for a ragged dim in the structure of the dims up to it, for another one a vector. The dim is left out
+    of vectors only. The values have a gradient. ArgumentError for what is no integer, LayoutError for another
+    structure, RuntimeCheckError where one is below 0.
 
     >>> words = rg.ragged([[10, 20], [], [30]])
     >>> rg.repeat(words, rg.ragged([[2, 1], [], [3]]), axis=1).tolist()
@@ -37,7 +37,7 @@ def repeat(x: Tensor, repeats: Tensor, *, axis: int) -> Tensor:
     >>> rg.repeat(words, np.array([1, 0, 2]), axis=0).tolist()
     [[10, 20], [30], [30]]
     """
-    dim, op = dim_of(x, axis), x.trace.op
+    dim, op = dim_of(x, axis_of(x, axis)), x.trace.op
     if repeats.dtype.kind != "i":
         raise ArgumentError(f"{op}: expected integers for repeats, got {repeats.described}")
     x = contiguous(x)

@@ -62,8 +62,8 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int) -> ArrayLike:
     return named("take")(a, indices, axis=axis)
 
 
-def repeat(a: ArrayLike, repeats: ArrayLike, axis: int) -> ArrayLike:
-    """Elements several times; NumPy's default, all as one vector, is none of ragged arrays."""
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ArrayLike:
+    """Elements several times; NumPy's default, all as one vector, is one of vectors alone."""
     return named("repeat")(a, repeats, axis=axis)
 
 

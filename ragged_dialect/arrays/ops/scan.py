@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.index.dims import dim_of
+from ragged_dialect.arrays.index.dims import axis_of, dim_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, resolve, where
 from ragged_dialect.arrays.ops.reduce import source
@@ -42,19 +42,13 @@ def accumulate(x: Tensor, *, ufunc: str, axis: int) -> Tensor:
 @operation("cumsum")
 def cumsum(x: Tensor, *, axis: int | None = None) -> Tensor:
     """Sums of the elements up to each one along a dim, which is left out of vectors only."""
-    return accumulate(x, ufunc="add", axis=_only(x, axis))
+    return accumulate(x, ufunc="add", axis=axis_of(x, axis))
 
 
 @operation("cumprod")
 def cumprod(x: Tensor, *, axis: int | None = None) -> Tensor:
     """Products of the elements up to each one along a dim, which is left out of vectors only."""
-    return accumulate(x, ufunc="multiply", axis=_only(x, axis))
-
-
-def _only(x: Tensor, axis: int | None) -> int:
-    if axis is None and x.ndim != 1:
-        raise ArgumentError(f"{x.trace.op}: expected an axis, got none (that of x.values goes over all elements)")
-    return 0 if axis is None else axis
+    return accumulate(x, ufunc="multiply", axis=axis_of(x, axis))
 
 
 @operation("linear_recurrence")

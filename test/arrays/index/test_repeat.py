@@ -99,8 +99,10 @@ def test_more_rows_than_offsets_hold(counts: Any, target: str) -> None:
 
 
 def test_an_axis_is_needed() -> None:
-    with pytest.raises(rg.ArgumentError, match="missing a required argument: 'axis'"):
+    with pytest.raises(rg.ArgumentError, match="repeat: expected an axis, got none"):
         np.repeat(rg.ragged([[1.0], []]), 2)
+    vector, counts = np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1])
+    assert rg.jit(lambda x, k: np.repeat(x, k))(vector, counts).tolist() == [1.0, 1.0, 3.0]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 9])
