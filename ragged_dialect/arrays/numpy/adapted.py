@@ -57,9 +57,9 @@ def round(a: ArrayLike, decimals: int = 0) -> ArrayLike:
 around = round
 
 
-def take(a: ArrayLike, indices: ArrayLike, axis: int) -> ArrayLike:
-    """Indices of a dim; NumPy's default, all elements as one vector, is none of ragged arrays."""
-    return named("take")(a, indices, axis=axis)
+def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None) -> ArrayLike:
+    """Indices of a dim; NumPy's default, all elements as one vector, is one of vectors alone."""
+    return named("take")(a, indices, axis=_dim_of("np.take", a, axis))
 
 
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ArrayLike:
@@ -154,6 +154,13 @@ def lexsort(keys: ArrayLike, axis: int = -1) -> ArrayLike:
     return lexsort(keys, axis=axis)
 
 
+def _dim_of(op: str, x: ArrayLike, axis: int | None) -> int:
+    """An axis as a dim, of vectors the one that they have. ArgumentError for none of others."""
+    if axis is None and _array(x).ndim != 1:
+        raise ArgumentError(f"{op}: expected an axis, got none (that of x.values goes over all elements)")
+    return checked_axis(op, axis or 0, _array(x).ndim)
+
+
 def _array(x: ArrayLike) -> ArrayLike:
     """What NumPy takes beside a ragged array, an array of lists and numbers."""
     return x if isinstance(x, Value) or storage.library(x) is not None else storage.take(x)
@@ -216,10 +223,10 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ArrayLike:
     return named("transpose")(a, axes=tuple(order))
 
 
-def roll(a: ArrayLike, shift: ArrayLike, axis: int) -> ArrayLike:
+def roll(a: ArrayLike, shift: ArrayLike, axis: int | None = None) -> ArrayLike:
     """The elements along a dim so many places on, in each component; those beyond its end are at its start. NumPy's
-    default, all elements as one vector, is none of ragged arrays."""
-    dim = checked_axis("np.roll", axis, a.ndim)
+    default, all elements as one vector, is one of vectors alone."""
+    dim = _dim_of("np.roll", a, axis)
     is_number = is_traced(shift) and not shift.axes and shift.dtype.kind == "i"
     places = shift if is_number else integer("np.roll", "shift", shift)
     if a.layout.letter(dim) in RAGGED:

@@ -282,7 +282,8 @@ REFUSED: list[Refusal] = [
     (lambda x: np.reshape(x, (2, -1)), TypeError, "reshape: expected a tuple of dense dims and one"),
     (lambda x: np.unwrap(x), TypeError, "np.unwrap: expected a function that ragged arrays have"),
     (lambda x: np.where(x), TypeError, "np.where: expected arguments (condition, x, y), got others: missing"),
-    (lambda x: np.take(x, [0]), TypeError, "np.take: expected arguments (a, indices, axis), got others: missing"),
+    (lambda x: np.take(x, [0]), TypeError, "np.take: expected an axis, got none (that of x.values goes over all"),
+    (lambda x: np.roll(x, 1), TypeError, "np.roll: expected an axis, got none"),
     (lambda x: np.cumsum(x), TypeError, "cumsum: expected an axis, got none (that of x.values goes over all elements)"),
     (lambda x: np.array_split(x, 0), TypeError, "np.array_split: expected sections in [1, 1048576], got 0"),
     (lambda x: np.array_split(x, 2, 3), IndexError, "np.array_split: expected axis in [-3, 3), got 3"),
@@ -359,6 +360,12 @@ def test_rolls(axis: int, shift: int) -> None:
 def test_dims_in_each_others_place() -> None:
     x = array((3, 0, 5), (2, 4))
     assert_components(np.swapaxes(x, 2, -1), [np.swapaxes(c, 1, 2) for c in components(x)])
+
+
+def test_vectors_need_no_axis() -> None:
+    vector, places = np.arange(4.0), np.array([2, 0])
+    made = rg.jit(lambda x, at: (np.take(x, at), np.roll(x, 1)))(vector, places)
+    assert [x.tolist() for x in made] == [vector[places].tolist(), np.roll(vector, 1).tolist()]
 
 
 def test_methods_take_numpys_options() -> None:
