@@ -64,7 +64,9 @@ def _inline(made: ir.Operation) -> None:
     def fits(use: ir.Operation) -> bool:
         if use.name == "tensor.dim" or _is_of_vectors(use):
             return True
-        return _is_of_values(use, divides or not anywhere) and (anywhere or made_by(use.operands[1], "linalg.index"))
+        return _is_of_values(use, divides or not anywhere) and (
+            anywhere or made_by(use.operands[1], "linalg.index") is not None
+        )
 
     if not all(map(fits, uses)):
         return
