@@ -34,7 +34,7 @@ _CHEAP = frozenset(
     ("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "arith.cmpf", "arith.maximumf", "arith.minimumf",
      "arith.addi", "arith.subi", "arith.muli", "arith.cmpi", "arith.maxsi", "arith.minsi", "arith.andi", "arith.ori",
      "arith.xori", "arith.select", "arith.constant", "arith.extf", "arith.truncf", "arith.extsi", "arith.sitofp",
-     "arith.index_cast", "linalg.index")
+     "arith.extui", "arith.uitofp", "arith.index_cast", "linalg.index")
 )  # fmt: skip
 """What takes less time than reading an operand from memory."""
 _ROUNDINGS = frozenset(f"arith.{name}" for name in ("extf", "truncf", "extsi", "trunci"))

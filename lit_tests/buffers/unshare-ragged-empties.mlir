@@ -51,15 +51,35 @@ func.func @argument(%i: index, %x: i64, %e: tensor<?xi64>) -> (tensor<?xi64>, te
   return %s, %s : tensor<?xi64>, tensor<?xi64>
 }
 
-// A fill that two ops add to is filled twice, not copied; what is read keeps its own.
+// A fill that two ops add to is filled twice, not copied, before each; what is read keeps its own.
 // CHECK-LABEL: func.func @fills
-// CHECK-COUNT-2: linalg.fill
-// CHECK-NOT: linalg.fill
-// CHECK: return
+// CHECK: linalg.fill
+// CHECK: %[[A:.*]] = linalg.fill
+// CHECK: linalg.reduce {{.*}} outs(%[[A]]
+// CHECK: %[[B:.*]] = linalg.fill
+// CHECK: linalg.reduce {{.*}} outs(%[[B]]
 func.func @fills(%n: index, %x: tensor<?x4xf32>, %zero: f32) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
   %e = tensor.empty(%n) : tensor<?xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
   %0 = linalg.reduce {arith.addf} ins(%x : tensor<?x4xf32>) outs(%f : tensor<?xf32>) dimensions = [1]
   %1 = linalg.reduce {arith.maximumf} ins(%x : tensor<?x4xf32>) outs(%f : tensor<?xf32>) dimensions = [1]
   return %0, %1, %f : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+}
+
+// Fills are generic ops where products are; what nothing reads is not filled.
+// CHECK-LABEL: func.func @generic_fills
+// CHECK: %[[A:.*]] = linalg.generic {{.*}} ins(%{{.*}} : f32)
+// CHECK: linalg.reduce {{.*}} outs(%[[A]]
+// CHECK: %[[B:.*]] = linalg.generic {{.*}} ins(%{{.*}} : f32)
+// CHECK: linalg.reduce {{.*}} outs(%[[B]]
+func.func @generic_fills(%n: index, %x: tensor<?x4xf32>, %zero: f32) -> (tensor<?xf32>, tensor<?xf32>) {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %f = linalg.generic {indexing_maps = [affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%zero : f32) outs(%e : tensor<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<?xf32>
+  %0 = linalg.reduce {arith.addf} ins(%x : tensor<?x4xf32>) outs(%f : tensor<?xf32>) dimensions = [1]
+  %1 = linalg.reduce {arith.maximumf} ins(%x : tensor<?x4xf32>) outs(%f : tensor<?xf32>) dimensions = [1]
+  return %0, %1 : tensor<?xf32>, tensor<?xf32>
 }

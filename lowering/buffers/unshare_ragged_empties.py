@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.match import defining_op, filled_with
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -29,9 +29,9 @@ class UnshareRaggedEmpties(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Copy every destination of a module with several uses."""
-        fills = [fill for fill in find_ops(op, "linalg.fill") if _is_destination(defining_op(fill.operands[1]))]
-        for fill in fills:
-            _own_uses(fill, [use for use in _uses(fill) if _is_out(*use)])
+        for fill in find_ops(op, "linalg.fill", "linalg.generic"):
+            if filled_with(fill) is not None and _is_destination(defining_op(fill.operands[1])):
+                _fill_again(fill)
         inserts = [insert for insert in find_ops(op, "tensor.insert") if _is_destination(insert)]
         for made in [*reversed(inserts), *find_ops(op, "tensor.empty")]:
             _own_uses(made, _uses(made))
@@ -39,6 +39,20 @@ class UnshareRaggedEmpties(RaggedPass):
 
 def _uses(made: ir.Operation) -> list[tuple[ir.Operation, int]]:
     return [(use.owner.operation, use.operand_number) for result in made.results for use in result.uses]
+
+
+def _fill_again(fill: ir.Operation) -> None:
+    """Give every op that adds to a fill one of its own, just before it: until then there is none."""
+    uses = _uses(fill)
+    outs = [use for use in uses if _is_out(*use)]
+    if len(uses) == 1:
+        return
+    for user, number in outs:
+        with ir.InsertionPoint(user if user.block == fill.block else fill):
+            copy = fill.clone().operation
+        user.operands[number] = copy.results[0]
+    if len(outs) == len(uses):
+        fill.erase()
 
 
 def _is_out(user: ir.Operation, number: int) -> bool:

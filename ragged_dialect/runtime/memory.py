@@ -99,10 +99,8 @@ class Pool:
         self._shrink(size)
 
     def release(self) -> None:
-        """Give all that is not used back to the system."""
+        """Give all that is not used back to the C library."""
         self._shrink(0)
-        if hasattr(_c, "malloc_trim"):  # glibc keeps what has no mapping of its own
-            _c.malloc_trim(0)
 
 
 _pools: list[Pool] = []
@@ -163,6 +161,8 @@ def release_memory() -> None:
     stays theirs."""
     for pool in _pools:
         pool.release()
+    if hasattr(_c, "malloc_trim"):  # glibc keeps what has no mapping of its own, also without a pool
+        _c.malloc_trim(0)
 
 
 def no_memory(name: str, size: int) -> AllocationError:

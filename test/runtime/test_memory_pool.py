@@ -254,6 +254,23 @@ def test_released_memory_is_the_systems() -> None:
     run(RELEASED)
 
 
+NO_POOL = """
+rows(1).sum(1)
+x = rows(12)
+for _ in range(3):  # the C library keeps what it was given back of this size from then on
+    kept = [x * k for k in range(6)]
+    wall = x * 7
+    del kept
+full = resident()
+rg.release_memory()
+assert not memory._pools and resident() < full - 24 * MIB, (full, resident())
+"""
+
+
+def test_without_a_pool_memory_is_released() -> None:
+    run(NO_POOL, RAGGED_POOL_BYTES="0")
+
+
 LOW = """
 p, x = pool(), rows(40)
 kept = [x * 2 for _ in range(6)]

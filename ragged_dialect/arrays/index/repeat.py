@@ -8,16 +8,19 @@ from ragged_dialect.arrays.index.dims import axis_of, dim_of
 from ragged_dialect.arrays.index.gather import leading_level, levels_of
 from ragged_dialect.arrays.index.getitem import take_at
 from ragged_dialect.arrays.index.reorder import rearranged
-from ragged_dialect.arrays.index.rows import as_index, ragged_level, repeated_rows
+from ragged_dialect.arrays.index.rows import as_index, ragged_level, repeated_rows, static_extent
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
 from ragged_dialect.arrays.tracing.loops import compute, empty
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 
 _MOST = 2**62
@@ -47,8 +50,8 @@ def repeat(x: Tensor, repeats: Tensor, *, axis: int | None = None) -> Tensor:
         size = vectors.last(own.vectors[own.letters[:level].count("r")])
     else:
         size = build.value(x.extent(dim))
-    if repeats.ndim == 0:
-        number = as_index(repeats)
+    number = as_index(repeats) if repeats.ndim == 0 else None
+    if number is not None:
         counts = vectors.generate(size, lambda _: number)
         builders.assert_valid([number], "at_least", op, dim, factor=0)
     else:
@@ -59,15 +62,33 @@ def repeat(x: Tensor, repeats: Tensor, *, axis: int | None = None) -> Tensor:
         size, [build.value(0)], lambda i, sums: [build.add_unsigned(sums[0], shapes.load(counts, i))], "add_unsigned"
     )[0]
     builders.assert_valid([build.capped(total)], "at_most", f"{op}: all", dim, factor=_MOST)
-    if _is_of_rows(x, dim):
+    if number is not None and _is_innermost(x, dim):
+        return _all_again(x, dim, static_extent(repeats) or number)
+    if len(x.axes) > 1 and _is_innermost(x, dim):
         return _rows_again(x, dim, counts)
     before, at = repeated_rows(x, size, lambda i: tensor.extract(counts, [i]))
     return rearranged(x, dim, at, levels_of(x, dim, before)) if is_ragged else take_at(x, dim, at)
 
 
-def _is_of_rows(x: Tensor, dim: int) -> bool:
-    """Whether the dim is the last one of the first axis, and has dense dims below."""
-    return len(x.axes) > 1 and dim == x.layout.dims(0)[-1] and all(isinstance(axis, PlainAxis) for axis in x.axes[1:])
+def _is_innermost(x: Tensor, dim: int) -> bool:
+    """Whether the dim is the last one of the first axis, and has only dense dims below."""
+    return dim == x.layout.dims(0)[-1] and all(isinstance(axis, PlainAxis) for axis in x.axes[1:])
+
+
+def _all_again(x: Tensor, dim: int, number: Mixed) -> Tensor:
+    """All rows as often: one dim more, which becomes a part of the rows', and nothing says which row is where."""
+    axis, *below = x.axes
+    size, *features = x.storage_sizes()
+    rank = len(below) + 2
+    read = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(k) for k in range(rank) if k != 1])
+    out = shapes.empty([size, number, *features], element_type(x.dtype))
+    maps = [read, ir.AffineMap.get_identity(rank)]
+    made = generic([x.storage], [out], maps, ["parallel"] * rank, lambda given: given[:1]).result
+    storage = shapes.collapse(made, shapes.grouped(rank, 0, 2))
+    own: Axis = PlainAxis(None)
+    if isinstance(axis, NestedAxis):
+        own = levels_of(x, dim, vectors.generate(build.add(build.value(size), 1), lambda i: build.mul(i, number)))
+    return x.trace.assembled(storage, [own, *below], x.dtype)
 
 
 def _rows_again(x: Tensor, dim: int, counts: ir.Value) -> Tensor:

@@ -42,6 +42,21 @@ def test_components_and_features() -> None:
     np.testing.assert_array_equal(rg.repeat(dense, np.array([1, 0, 2]), axis=0), np.repeat(dense, [1, 0, 2], axis=0))
 
 
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("number", [0, 1, 3])
+@pytest.mark.parametrize("features", [(), (3,), (2, 2)], ids=str)
+def test_a_number_of_all(number: int, features: tuple[int, ...]) -> None:
+    """One that the trace knows, and one that it does not."""
+    x, dense = lists(1, 3, features), np.arange(12.0).reshape(4, 3)
+    for traced in (lambda _: rg.repeat(x, number, axis=1), lambda n: rg.repeat(x, n, axis=1)):
+        found = rg.jit(traced)(number)
+        assert found.tolist() == again(x.tolist(), [[number] * int(n) for n in x.lengths])
+        np.testing.assert_array_equal(found.offsets, np.asarray(x.offsets) * number)
+    made = rg.grad(lambda x: (rg.repeat(x, number, axis=1) ** 2).sum())(x * 1.0)
+    np.testing.assert_allclose(made.values, 2.0 * x.values * number)
+    np.testing.assert_array_equal(rg.repeat(dense, number, axis=0), np.repeat(dense, number, axis=0))
+
+
 def test_windows_and_nothing() -> None:
     x = rg.ragged([[1, 2, 3], [], [4, 5]])
     assert rg.repeat(x[:, 1:], rg.ragged([[2, 1], [], [0]]), axis=1).tolist() == [[2, 2, 3], [], []]

@@ -71,6 +71,23 @@ def test_skewed_lengths_are_not_padded() -> None:
         assert use.results <= use.peak < 6 * x.nbytes
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: rg.repeat(x, 3, axis=1),
+        lambda x: rg.repeat(x, x.sum().astype(np.int64) * 0 + 2, axis=1),
+        lambda x: rg.cumsum(x > 0, axis=1),
+        lambda x: (x > 0).astype(np.float32).cumsum(1),
+    ],
+)
+def test_nothing_but_results(function: Any) -> None:
+    """No numbers of rows, and no other dtype, of all elements."""
+    lengths = np.full(500, 60)
+    x = rg.from_lengths(np.random.default_rng(0).standard_normal(30_000), lengths)
+    use = rg.jit(function).memory(x)
+    assert use.peak <= use.results + 4096
+
+
 def test_the_example() -> None:
     x = rg.from_lengths(np.ones((4, 2), np.float32), [3, 1])
     use = rg.jit(lambda x: x.sum(1)).memory(x)
