@@ -67,13 +67,13 @@ func.func @outside(%n: index, %ok: i1, %x: f32) {
   return
 }
 
-// What a branch, a loop or a function gives away stays as it is, and what is freed in another block.
+// What a branch, a loop or a function gives away stays in its block, and so does what is freed in another one.
 // CHECK-LABEL: func.func @escapes
 // CHECK: %[[A:.*]] = memref.alloc
 // CHECK-NEXT: %[[B:.*]] = memref.alloc
-// CHECK-NEXT: %[[C:.*]] = memref.alloc
 // CHECK-NEXT: scf.if
 // CHECK: memref.dealloc %[[A]] :
+// CHECK-NEXT: memref.alloc
 // CHECK-NEXT: return
 func.func @escapes(%n: index, %ok: i1, %x: f32) -> memref<?xf32> {
   %c0 = arith.constant 0 : index
@@ -92,4 +92,21 @@ func.func @escapes(%n: index, %ok: i1, %x: f32) -> memref<?xf32> {
   linalg.fill ins(%x : f32) outs(%r : memref<?xf32>)
   memref.dealloc %a : memref<?xf32>
   return %c : memref<?xf32>
+}
+
+// A result is allocated when what it is not computed of is freed.
+// CHECK-LABEL: func.func @result
+// CHECK-NEXT: %[[A:.*]] = memref.alloc
+// CHECK-NEXT: linalg.fill {{.*}} outs(%[[A]]
+// CHECK-NEXT: memref.dealloc %[[A]]
+// CHECK-NEXT: %[[R:.*]] = memref.alloc
+// CHECK-NEXT: linalg.fill {{.*}} outs(%[[R]]
+// CHECK-NEXT: return
+func.func @result(%n: index, %x: f32) -> memref<?xf32> {
+  %r = memref.alloc(%n) : memref<?xf32>
+  %a = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%x : f32) outs(%a : memref<?xf32>)
+  linalg.fill ins(%x : f32) outs(%r : memref<?xf32>)
+  memref.dealloc %a : memref<?xf32>
+  return %r : memref<?xf32>
 }

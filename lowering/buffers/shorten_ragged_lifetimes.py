@@ -35,8 +35,8 @@ class ShortenRaggedLifetimes(RaggedPass):
     ```
 
     What follows a run-time check is in a branch of it, so that all that was there before would be kept to the end, and
-    the peak of a program be the sum of its temporaries. Only for buffers with one deallocation, in their block, that
-    neither loops nor branches carry. Preconditions: bufferized, deallocated, parallel loops are not outlined yet.
+    the peak of a program be the sum of its temporaries. Buffers without one deallocation, in their block, and those that
+    loops or branches carry, as results, stay in their block. Preconditions: bufferized, deallocated, parallel loops are not outlined yet.
     """
 
     def run(self, op: ir.Operation) -> None:
@@ -46,6 +46,8 @@ class ShortenRaggedLifetimes(RaggedPass):
             if users and len(frees) == 1 and frees[0].block == alloc.block:
                 paths = [_path(user, alloc.block) for user in users]
                 _free_early(frees[0], paths, _allocate_late(alloc, frees[0], paths))
+            elif uses := list(alloc.results[0].uses):  # of a result, which is no use of what was freed before it
+                alloc.move_before(_ends([_path(use.owner.operation, alloc.block) for use in uses], 0)[0])
 
 
 def _users(buffer: ir.Value) -> tuple[list[ir.Operation], list[ir.Operation]]:

@@ -88,6 +88,13 @@ def test_nothing_but_results(function: Any) -> None:
     assert use.peak <= use.results + 4096
 
 
+def test_results_are_not_there_before_they_are_computed() -> None:
+    """Two numbers for each element are sorted, and the places are made of what comes out."""
+    x = rg.from_lengths(np.random.default_rng(0).standard_normal(30_000, dtype=np.float32), np.full(500, 60))
+    use = rg.jit(lambda x: rg.argsort(x, axis=1)).memory(x)
+    assert use.peak <= 2 * use.results + 8192
+
+
 def test_the_example() -> None:
     x = rg.from_lengths(np.ones((4, 2), np.float32), [3, 1])
     use = rg.jit(lambda x: x.sum(1)).memory(x)
