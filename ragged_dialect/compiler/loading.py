@@ -41,6 +41,7 @@ SET_THREADS = "ragged_set_threads"
 
 def load_stored(program: CpuProgram, linked: Runtime | None = None) -> CpuFunction:
     """A compiled program in memory, ready to call, on the process's runtime or another."""
+    memory.require(program.signature.name, memory.LINKER)
     linked = linked or runtime()
     callbacks = print_callbacks(program.labels) if program.labels else {}
     known = {**linked.addresses, **vector_addresses(program.vectors)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 import os
 import resource
 import threading
@@ -165,6 +166,21 @@ def release_memory() -> None:
         _c.malloc_trim(0)
 
 
+COMPILER, LINKER = 128 << 20, 16 << 20
+"""More bytes than LLVM takes for a program of some hundred ops, and for its code: without them it ends the process."""
+
+
+def require(name: str, size: int) -> None:
+    """AllocationError where the process may not have so many bytes more, which are not touched, although all that is
+    kept has been given back."""
+    for given in (False, True):
+        if given:
+            release_memory()
+        with contextlib.suppress(OSError):
+            return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    raise no_memory(name, size)
+
+
 def no_memory(name: str, size: int) -> AllocationError:
     """The error of a program that had no memory for so many bytes; the largest size stands for more
     than can be counted."""
@@ -188,7 +204,11 @@ def enough(name: str) -> Generator[None]:
     except MemoryError as error:
         raise explained(name, error) from None
     except (ValueError, OverflowError) as error:
-        if isinstance(error, RaggedError) or not any(text in str(error) for text in _TOO_BIG):
+        first: BaseException = error
+        while first.__context__ is not None:  # a file that could not be finished after that
+            first = first.__context__
+        lacks = isinstance(first, MemoryError) or any(text in str(error) for text in _TOO_BIG)
+        if isinstance(error, RaggedError) or not lacks:
             raise
         raise explained(name, error) from None
 

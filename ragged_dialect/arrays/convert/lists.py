@@ -21,6 +21,7 @@ from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
 
 
+@enough("ragged")
 def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> RaggedArray:
     """A ragged array of nested lists whose innermost items are arrays, or lists of numbers.
 

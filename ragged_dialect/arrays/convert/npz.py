@@ -14,7 +14,7 @@ from ragged_dialect.arrays.convert.stored import from_parts, to_parts
 from ragged_dialect.arrays.core.arguments import flag, integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
-from ragged_dialect.runtime.memory import total_memory
+from ragged_dialect.runtime.memory import enough, total_memory
 from ragged_dialect.runtime.npy import open_regular, read_npy
 from ragged_dialect.runtime.signature import Array
 from ragged_dialect.runtime.whole_files import replacing
@@ -25,6 +25,7 @@ File = str | PathLike[str] | BinaryIO
 _DAMAGES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, KeyError, RuntimeError, ArgumentError)
 
 
+@enough("save_npz")
 def save_npz(file: File, x: RaggedArray, *, compressed: bool = False) -> None:
     """Write an array to a file, by path or opened for binary writing: values, structure and a version.
     ArgumentError for what is no ragged array, LayoutError for tiles; OSError from the file system."""
@@ -41,6 +42,7 @@ def save_npz(file: File, x: RaggedArray, *, compressed: bool = False) -> None:
         write(opened, **parts)
 
 
+@enough("load_npz")
 def load_npz(file: File, *, max_bytes: int | None = None) -> RaggedArray:
     """The array of a file that `save_npz` wrote; nothing in it is executed.
 

@@ -63,6 +63,7 @@ def _partitioned(op: str, values: object) -> Array:
     return taken
 
 
+@enough("from_offsets")
 def from_offsets(values: object, *offsets: object, check: bool = True) -> RaggedArray:
     """A ragged array of values, [total, …], and the offsets of every ragged dim, outermost first:
     exclusive prefix sums with the total at the end. The values are not copied.
@@ -84,6 +85,7 @@ def from_offsets(values: object, *offsets: object, check: bool = True) -> Ragged
     return RaggedArray.of(values, axes, op="from_offsets", check=flag("from_offsets", "check", check))
 
 
+@enough("from_lengths")
 def from_lengths(values: object, *lengths: object, check: bool = True) -> RaggedArray:
     """As `from_offsets`, with the lengths of the components of every level, outermost first.
 
@@ -101,6 +103,7 @@ def from_lengths(values: object, *lengths: object, check: bool = True) -> Ragged
     return RaggedArray.of(values, axes, op="from_lengths", check=False)
 
 
+@enough("from_starts_lengths")
 def from_starts_lengths(values: object, starts: object, lengths: object, check: bool = True) -> RaggedArray:
     """See `index.making.from_starts_lengths`, of what is not traced."""
     taken = _partitioned("from_starts_lengths", values)
@@ -112,6 +115,7 @@ def from_starts_lengths(values: object, starts: object, lengths: object, check: 
     return RaggedArray.of(values, axes, op="from_starts_lengths", check=flag("from_starts_lengths", "check", check))
 
 
+@enough("from_row_ids")
 def from_row_ids(values: object, row_ids: object, nrows: int | None = None, check: bool = True) -> RaggedArray:
     """See `index.making.from_row_ids`, of what is not traced."""
     taken = _taken(values, "from_row_ids")
@@ -125,8 +129,7 @@ def from_row_ids(values: object, row_ids: object, nrows: int | None = None, chec
         raise RuntimeCheckError(f"from_row_ids: expected nrows >= 0, got {count}")
     if flag("from_row_ids", "check", check):
         _check_row_ids(ids, count)
-    with enough("from_row_ids"):
-        offsets = offsets_of(storage.namespace(ids).bincount(ids, minlength=count).astype("int64"))
+    offsets = offsets_of(storage.namespace(ids).bincount(ids, minlength=count).astype("int64"))
     axes = [Structure.of_offsets(offsets), *(None for _ in range(taken.ndim - 1))]
     return RaggedArray.of(values, axes, op="from_row_ids", check=False)
 
@@ -173,6 +176,7 @@ def _check_array(op: str, x: Any, instead: str) -> None:
         x.refuse(op, instead)
 
 
+@enough("empty_like")
 def empty_like(x: RaggedArray, dtype: DTypeLike | None = None) -> RaggedArray:
     """An array with the structure of another, whose values are not set."""
     _check_array("empty_like", x, "use np.zeros_like(x)")
