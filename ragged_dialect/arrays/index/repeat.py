@@ -62,10 +62,10 @@ def repeat(x: Tensor, repeats: Tensor, *, axis: int | None = None) -> Tensor:
         size, [build.value(0)], lambda i, sums: [build.add_unsigned(sums[0], shapes.load(counts, i))], "add_unsigned"
     )[0]
     builders.assert_valid([build.capped(total)], "at_most", f"{op}: all", dim, factor=_MOST)
+    if len(x.axes) > 1 and _is_innermost(x, dim):  # what follows fuses with it
+        return _rows_again(x, dim, counts)
     if number is not None and _is_innermost(x, dim):
         return _all_again(x, dim, static_extent(repeats) or number)
-    if len(x.axes) > 1 and _is_innermost(x, dim):
-        return _rows_again(x, dim, counts)
     before, at = repeated_rows(x, size, lambda i: tensor.extract(counts, [i]))
     return rearranged(x, dim, at, levels_of(x, dim, before)) if is_ragged else take_at(x, dim, at)
 
@@ -76,7 +76,7 @@ def _is_innermost(x: Tensor, dim: int) -> bool:
 
 
 def _all_again(x: Tensor, dim: int, number: Mixed) -> Tensor:
-    """All rows as often: one dim more, which becomes a part of the rows', and nothing says which row is where."""
+    """All elements as often: one dim more, which becomes a part of the rows', and nothing says which one is where."""
     axis, *below = x.axes
     size, *features = x.storage_sizes()
     rank = len(below) + 2
