@@ -35,8 +35,9 @@ class ShortenRaggedLifetimes(RaggedPass):
     ```
 
     What follows a run-time check is in a branch of it, so that all that was there before would be kept to the end, and
-    the peak of a program be the sum of its temporaries. Buffers without one deallocation, in their block, and those that
-    loops or branches carry, as results, stay in their block. Preconditions: bufferized, deallocated, parallel loops are not outlined yet.
+    the peak of a program be the sum of its temporaries. Buffers without one deallocation, in their block, and those
+    that loops or branches carry, as results, stay in their block. Preconditions: bufferized, deallocated, parallel
+    loops are not outlined yet.
     """
 
     def run(self, op: ir.Operation) -> None:

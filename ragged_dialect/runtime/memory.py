@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import mmap
 import os
 import resource
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from ragged_dialect.errors import AllocationError, CompileError, RaggedError
 from ragged_dialect.host_memory import Hooks, hooks
 from ragged_dialect.runtime.machine_code import MachineCode
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _c: Any = ctypes.CDLL(None)
 
@@ -196,21 +200,44 @@ def explained(name: str, error: Exception) -> AllocationError:
     return AllocationError(f"{name}: expected enough memory, got: {error}")
 
 
-@contextlib.contextmanager
-def enough(name: str) -> Generator[None]:
-    """AllocationError for arrays of sizes from data that there is no memory for, or that no memory could hold."""
-    try:
-        yield
-    except MemoryError as error:
-        raise explained(name, error) from None
-    except (ValueError, OverflowError) as error:
-        first: BaseException = error
-        while first.__context__ is not None:  # a file that could not be finished after that
-            first = first.__context__
-        lacks = isinstance(first, MemoryError) or any(text in str(error) for text in _TOO_BIG)
-        if isinstance(error, RaggedError) or not lacks:
-            raise
-        raise explained(name, error) from None
+class enough:
+    """AllocationError for arrays of sizes from data that there is no memory for, or that no memory could hold: of a
+    block, or of a function."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and _lacks_memory(error):
+            raise explained(self._name, error) from None
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        """The function: without an exception it takes no longer."""
+
+        @functools.wraps(function)
+        def checked(*arguments: P.args, **parameters: P.kwargs) -> T:
+            try:
+                return function(*arguments, **parameters)
+            except (MemoryError, ValueError, OverflowError) as error:
+                if not _lacks_memory(error):
+                    raise
+                raise explained(self._name, error) from None
+
+        return checked
+
+
+def _lacks_memory(error: Exception) -> bool:
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, RaggedError) or not isinstance(error, (ValueError, OverflowError)):
+        return False
+    first: BaseException = error
+    while first.__context__ is not None:  # a file that could not be finished after that
+        first = first.__context__
+    return isinstance(first, MemoryError) or any(text in str(error) for text in _TOO_BIG)
 
 
 _TOO_BIG = ("too big", "too large", "Maximum allowed")
