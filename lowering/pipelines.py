@@ -40,7 +40,7 @@ def _ragged(attention: str, expanded: str, raised: str = "", last: str = "", fus
         "define-integer-divisions,"  # of scalars; those of tensors once they are loops
         f"ragged-decompose-steps,{expanded},ragged-decompose-attention{{{attention}}},"
         "ragged-drop-unit-dims,ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,multiply-constant-powers,"
-        f"ragged-fuse{fuse},{raised}ragged-canonicalize{last}",
+        f"ragged-fuse{fuse},ragged-compute-once,{raised}ragged-canonicalize{last}",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
-from ragged_dialect.generic import index_loop, indexing_maps, input_count, renumber_loops, without_body
+from ragged_dialect.generic import index_loop, indexing_maps, input_count, left_of, renumber_loops, without_body
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import Attributes, copy_attributes, copy_regions
 from ragged_dialect.ir.match import constant_int, definer, made_by, sums_products, view_of
@@ -102,7 +102,7 @@ class _Narrowed:
         place = {loop: k for k, loop in enumerate(k for k in range(len(kinds)) if k not in unit)}
         inputs = input_count(op)
         narrow = [self.of(x, dims) for x, dims in zip(operands, drops, strict=True)]
-        renamed = [_renamed(m, dims, place) for m, dims in zip(maps, drops, strict=True)]
+        renamed = [left_of(m, place, dims) for m, dims in zip(maps, drops, strict=True)]
         with ir.InsertionPoint(op):
             made = without_body(narrow[:inputs], narrow[inputs:], renamed, [kinds[loop] for loop in place])
         copy_regions(op, made)
@@ -252,13 +252,6 @@ def _common(op: ir.Operation) -> Dims:
     """The dims of one element that all operands have, by their types."""
     first, *others = map(_unit_dims, op.operands)
     return first.intersection(*others)
-
-
-def _renamed(m: ir.AffineMap, dims: Dims, place: dict[int, int]) -> ir.AffineMap:
-    """A map without results, of the loops that are left."""
-    own = [ir.AffineExpr.get_dim(place.get(k, 0)) for k in range(m.n_dims)]
-    kept = [expr.compose(ir.AffineMap.get(len(place), 0, own)) for k, expr in enumerate(m.results) if k not in dims]
-    return ir.AffineMap.get(len(place), 0, kept)
 
 
 def _shape_without(type_: ir.RankedTensorType, dims: Dims) -> RaggedShape:

@@ -199,9 +199,9 @@ _PIPELINES = {
 _PACKAGES = {
     "ragged_dialect.passes": (
         "ragged-insert-checks ragged-canonicalize ragged-infer-layouts ragged-check-conform ragged-simplify-splits "
-        "ragged-fuse ragged-differentiate ragged-rematerialize ragged-decompose-attention ragged-decompose-scans "
-        "ragged-decompose-scatters ragged-decompose-steps ragged-distribute ragged-drop-unit-dims ragged-overlap "
-        "ragged-raise-attention"
+        "ragged-fuse ragged-differentiate ragged-rematerialize ragged-compute-once ragged-decompose-attention "
+        "ragged-decompose-scans ragged-decompose-scatters ragged-decompose-steps ragged-distribute "
+        "ragged-drop-unit-dims ragged-overlap ragged-raise-attention"
     ),
     "ragged_dialect.lowering.buffers": (
         "convert-ragged-copies-to-linalg copy-strided-casts expand-unit-dims fold-matrix-copies "

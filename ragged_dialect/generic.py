@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ragged_dialect._mlir import arith, ir, linalg
 from ragged_dialect.ir.match import made_by
@@ -101,6 +101,13 @@ def renumber_loops(op: ir.Operation, place: Mapping[int, int]) -> None:
         index.attributes["dim"] = ir.IntegerAttr.get(
             ir.IntegerType.get_signless(64), place[index.attributes["dim"].value]
         )
+
+
+def left_of(m: ir.AffineMap, place: Mapping[int, int], dims: Collection[int] = ()) -> ir.AffineMap:
+    """A map of the loops that are left, under new numbers, without the results of some dims."""
+    own = [ir.AffineExpr.get_dim(place.get(k, 0)) for k in range(m.n_dims)]
+    kept = [expr.compose(ir.AffineMap.get(len(place), 0, own)) for k, expr in enumerate(m.results) if k not in dims]
+    return ir.AffineMap.get(len(place), 0, kept)
 
 
 def count_from(op: ir.Operation, low: ir.Value, loop: int = 0) -> None:
