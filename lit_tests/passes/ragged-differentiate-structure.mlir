@@ -227,3 +227,22 @@ func.func @chosen(%x: tensor<3x?x4xf32, #rows>, %p: tensor<3x?x1xindex, #rows>) 
   } -> tensor<3x?x1xf32, #rows>
   return %0 : tensor<3x?x1xf32, #rows>
 }
+
+// -----
+
+#window = #ragged.layout<"dw|d">
+#jagged = #ragged.layout<"dr|d">
+
+// The cotangent of a copy of windows has no gaps: it is added as it is, without a copy of its own.
+// CHECK-LABEL: func.func @copied_vjp(
+// CHECK-SAME: %[[X:.*]]: tensor<?x4xf64>, %[[S:.*]]: tensor<?xi64>, %[[N:.*]]: tensor<?xi64>, %[[G:.*]]: tensor<?x?x4xf64, #ragged.layout<"dr|d">>)
+// CHECK: %[[W:.*]] = ragged.assemble %[[X]], %[[S]], %[[N]]
+// CHECK: %[[STORAGE:.*]] = ragged.values %[[G]]
+// CHECK: ragged.assemble %[[STORAGE]], {{.*}} -> tensor<?x?x4xf64, #ragged.layout<"dr|d">>
+// CHECK-NOT: ragged.compact
+// CHECK: ragged.scatter_add
+func.func @copied(%x: tensor<?x4xf64>, %starts: tensor<?xi64>, %lengths: tensor<?xi64>) -> tensor<?x?x4xf64, #jagged> {
+  %w = ragged.assemble %x, %starts, %lengths : (tensor<?x4xf64>, tensor<?xi64>, tensor<?xi64>) -> tensor<?x?x4xf64, #window>
+  %c = ragged.compact %w : (tensor<?x?x4xf64, #window>) -> tensor<?x?x4xf64, #jagged>
+  return %c : tensor<?x?x4xf64, #jagged>
+}

@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
-from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.match import definer, made_by
+from ragged_dialect.ops.access import AssembleOp, LengthsOp, StartsOp
+from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_ragged, shape_of
 
 
 def without_gaps(x: ir.Value) -> ir.Value:
-    """A tensor whose storage has its elements only, in order: of windows a copy."""
-    return builders.compact(x) if shape_of(x.type).layout.has_windows else x
+    """A tensor whose storage has its elements only, in order: of windows a copy, but for what was `reassembled`."""
+    if not shape_of(x.type).layout.has_windows:
+        return x
+    whole = _structure_of(x)
+    return builders.compact(x) if whole is None else reassembled(definer(x).operands[0], whole)
+
+
+def _structure_of(x: ir.Value) -> ir.Value | None:
+    """The value without windows whose starts and lengths are all those of windows; None for others."""
+    made, kinds = made_by(x, AssembleOp.OPERATION_NAME), {"starts": StartsOp, "lengths": LengthsOp}
+    if made is None:
+        return None
+    found: set[ir.Value | None] = set()
+    for part, value in zip(shape_of(x.type).parts(), made.operands, strict=True):
+        if part.kind in kinds:
+            op = made_by(value, kinds[part.kind].OPERATION_NAME)
+            found.add(op.operands[0] if op is not None and int_attr(op, "level") == part.dim else None)
+    (whole,) = found if len(found) == 1 else (None,)
+    return None if whole is None or shape_of(whole.type).layout.has_windows else whole
 
 
 def storage_of(x: ir.Value) -> ir.Value:
@@ -33,10 +53,8 @@ def reassembled(storage: ir.Value, like: ir.Value) -> ir.Value:
         elif part.kind == "extent":
             parts.append(tensor.dim(like, build.value(part.dim)))
         else:
-            lengths = builders.lengths(whole, part.dim, stored=True)
-            if part.kind == "starts":  # windows that follow one another without gaps
-                lengths = vectors.section(vectors.scan(lengths), 0, shapes.dim(lengths, 0))
-            parts.append(lengths)
+            starts = part.kind == "starts"  # of windows that follow one another without gaps
+            parts.append(builders.starts(whole, part.dim) if starts else builders.lengths(whole, part.dim, stored=True))
     return builders.assemble(parts, shape.layout, shape.shape)
 
 
