@@ -185,9 +185,10 @@ class JitFunction(Function):
         def compiled(given: Leaves, columns: bool) -> Compiled:
             return make(self._symbol, given, self._body(tree), self._target, columns)
 
-        def another(given: Leaves, columns: bool) -> Compiled:
+        def another(given: Leaves) -> Compiled:
+            made = compiled(given, columns=False)
             self.compilations += 1
-            return compiled(given, columns)
+            return made
 
         made = compiled(leaves, self._by_columns)
         return (Columns(another, leaves, made), None) if made[0].columns else made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -83,3 +84,45 @@ def test_arrays_that_are_held_have_static_extents() -> None:
     f = rg.jit(lambda x: x @ held.T)
     assert "tensor<3x6xf64>" in f.lower(X).source
     np.testing.assert_allclose(f(X).values, X.values @ held.T)
+
+
+def test_columns_are_those_of_the_first_program() -> None:
+    """Of a function that does something else by now: no program is static in what its key does not have."""
+    chosen = [0]
+
+    def product(x: Any, w: Any, v: Any) -> Any:
+        return x @ (w, v)[chosen[0]].T
+
+    f = rg.jit(product)
+    f(X, weights(5), weights(6))
+    chosen[0] = 1
+    for count in (6, 4):
+        w = weights(count)
+        np.testing.assert_allclose(f(X, weights(7), w).values, X.values @ w.T)
+
+
+def test_threads_with_other_extents() -> None:
+    """They share what there is for a few extents, and for all others."""
+    f = rg.jit(PRODUCTS["transposed"])
+    threads = [threading.Thread(target=f, args=(X, weights(count))) for count in range(2, 10)]
+    f(X, weights(10))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert f.compilations == _EXTENTS + 1
+
+
+def test_what_fails_to_compile_is_not_counted() -> None:
+    fails = [False, False, True]
+
+    def product(x: Any, w: Any) -> Any:
+        if fails.pop(0):
+            raise KeyError
+        return x @ w.T
+
+    f = rg.jit(product)
+    f(X, weights(2))
+    with pytest.raises(KeyError):
+        f(X, weights(3))
+    assert f.compilations == 1
