@@ -219,6 +219,39 @@ func.func @turned(%x: memref<?x16xf32>, %w: memref<?x16xf32>, %o: memref<?x?xf32
 #w = affine_map<(m, n, k) -> (n, k)>
 #o = affine_map<(m, n, k) -> (m, n)>
 
+// A right side of a few columns is turned where the sums are short; long ones are along memory, one for each column.
+
+// CHECK-LABEL: func.func @turned_few_columns
+// CHECK: memref<?x8xf32>, memref<3x8xf32>
+// CHECK: else
+// CHECK: vector.shuffle
+// CHECK: vector.constant_mask [3] : vector<16xi1>
+// CHECK: }
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : memref<?x64xf32>, memref<3x64xf32>)
+func.func @turned_few_columns(%x: memref<?x8xf32>, %w: memref<3x8xf32>, %y: memref<?x64xf32>, %v: memref<3x64xf32>, %o: memref<?x3xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x8xf32>, memref<3x8xf32>) outs(%o : memref<?x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%y, %v : memref<?x64xf32>, memref<3x64xf32>) outs(%o : memref<?x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (n, k)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
 // Where it is turned nothing is read of zeros that were written before; rows that are few have them first.
 
 // CHECK-LABEL: func.func @turned_zeroed

@@ -15,7 +15,9 @@ from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 
 _LONG = 16
 """Terms of a sum from which a few columns are worth a register with idle lanes: 64 terms in 4 columns, in float32, take
-a seventh of the time of scalars on a Zen 5 core. Of few terms LLVM makes code of several rows, which is faster."""
+a seventh of the time of scalars on a Zen 5 core. Of few terms LLVM makes code of several rows, which is faster. With
+AVX-512 a right side is turned for up to so many terms, for each column but two: of fewer terms a sum along memory for
+each column takes up to 8 times as long, of more 0.3 to 0.9 of the time (Zen 4)."""
 
 
 Places: TypeAlias = dict[int, Mixed]
@@ -86,7 +88,11 @@ class Product:
         shape, depth = self.out.buffer.type.shape, self.left.buffer.type.shape[self.left.loops.index(self.k)]
         columns = shape[self.out.loops.index(self.n)]
         filled = columns == DYNAMIC or 2 * columns >= regs.square
-        filled = filled or (columns > 1 and depth >= _LONG and not self.turned)
+        if columns > 1 and self.turned:
+            wide = regs.square * regs.size == 64
+            filled = filled or (wide and 0 <= depth < _LONG * max(columns - 2, 1))
+        else:
+            filled = filled or (columns > 1 and depth >= _LONG)
         return filled and (masked or (not self.turned and columns != DYNAMIC and columns % regs.lanes == 0))
 
 

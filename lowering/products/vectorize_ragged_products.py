@@ -39,8 +39,8 @@ class VectorizeRaggedProducts(RaggedPass):
     computed by half of them, with the last row again; few rows are a block of as many, which is wider.
     The order of a sum depends on its length only, but of a few rows times a right side that would be turned. `isa` is
     that of expand-ragged-math; where it has products of pairs, those of bf16 are made so, two of each sum in a lane
-    (`pairs.py`). Products of other short floats, and of few terms in less than half a register along memory, stay as
-    they are; so do ends of rows where a processor has no masks.
+    (`pairs.py`). Products of other short floats stay as they are, and in less than half a register along memory those
+    of few terms, or of many and a right side to turn; so do ends of rows where a processor has no masks.
     Preconditions: bufferized, parallel loops are outlined; before hoist-stack-buffers.
     """
 
