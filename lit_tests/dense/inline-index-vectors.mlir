@@ -374,3 +374,49 @@ func.func @of_rows(%offsets: tensor<?xi64>, %ids: tensor<?xi64>, %x: tensor<?xi6
   } -> tensor<?xf32>
   return %made : tensor<?xf32>
 }
+
+// -----
+
+#id = affine_map<(d) -> (d)>
+
+// What takes more than a few ops, or a division, is not computed in a loop over components.
+// CHECK-LABEL: func.func @slow(
+// CHECK: %[[LONG:.*]] = linalg.generic
+// CHECK: %[[DIVIDED:.*]] = linalg.generic
+// CHECK: scf.forall
+// CHECK-DAG: tensor.extract %[[LONG]]
+// CHECK-DAG: tensor.extract %[[DIVIDED]]
+func.func @slow(%offsets: tensor<?xi64>, %count: index) -> (tensor<?xi64>) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : i64
+  %e = tensor.empty(%count) : tensor<?xi64>
+  %long = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %next = arith.addi %i, %c1 : index
+    %high = tensor.extract %offsets[%next] : tensor<?xi64>
+    %low = tensor.extract %offsets[%i] : tensor<?xi64>
+    %n = arith.subi %high, %low : i64
+    %a = arith.minsi %n, %c2 : i64
+    %b = arith.maxsi %n, %c2 : i64
+    %s = arith.subi %b, %a : i64
+    linalg.yield %s : i64
+  } -> tensor<?xi64>
+  %divided = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %n = tensor.extract %offsets[%i] : tensor<?xi64>
+    %d = arith.divsi %n, %c2 : i64
+    linalg.yield %d : i64
+  } -> tensor<?xi64>
+  %made = scf.forall (%i) in (%count) shared_outs(%o = %e) -> (tensor<?xi64>) {
+    %a = tensor.extract %long[%i] : tensor<?xi64>
+    %b = tensor.extract %divided[%i] : tensor<?xi64>
+    %s = arith.addi %a, %b : i64
+    %v = tensor.from_elements %s : tensor<1xi64>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %v into %o[%i] [1] [1] : tensor<1xi64> into tensor<?xi64>
+    }
+  }
+  return %made : tensor<?xi64>
+}
