@@ -420,3 +420,26 @@ func.func @slow(%offsets: tensor<?xi64>, %count: index) -> (tensor<?xi64>) {
   }
   return %made : tensor<?xi64>
 }
+
+// -----
+
+#id = affine_map<(d) -> (d)>
+
+// What takes two loads is there for what reads all of it.
+// CHECK-LABEL: func.func @lengths(
+// CHECK: %[[LENGTHS:.*]] = linalg.generic
+// CHECK: return %[[LENGTHS]]
+func.func @lengths(%offsets: tensor<?xi64>, %count: index) -> (tensor<?xi64>) {
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty(%count) : tensor<?xi64>
+  %lengths = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %next = arith.addi %i, %c1 : index
+    %high = tensor.extract %offsets[%next] : tensor<?xi64>
+    %low = tensor.extract %offsets[%i] : tensor<?xi64>
+    %n = arith.subi %high, %low : i64
+    linalg.yield %n : i64
+  } -> tensor<?xi64>
+  return %lengths : tensor<?xi64>
+}

@@ -69,8 +69,9 @@ def _inline(made: ir.Operation) -> None:
     def fits(use: ir.Operation) -> bool:
         if use.name == "tensor.dim" or _is_of_vectors(use, works):
             return True
-        once = anywhere or made_by(use.operands[1], "linalg.index") is not None
-        return once and _is_of_values(use, divides or not anywhere)
+        if not _is_of_values(use, divides or not anywhere):
+            return False
+        return anywhere or made_by(use.operands[1], "linalg.index") is not None
 
     if not all(map(fits, uses)):
         return
