@@ -158,7 +158,7 @@ def _dim_of(op: str, x: ArrayLike, axis: int | None) -> int:
     """An axis as a dim, of vectors the one that they have. ArgumentError for none of others."""
     if axis is None and _array(x).ndim != 1:
         raise ArgumentError(f"{op}: expected an axis, got none (that of x.values goes over all elements)")
-    return checked_axis(op, axis or 0, _array(x).ndim)
+    return checked_axis(op, 0 if axis is None else axis, _array(x).ndim)
 
 
 def _array(x: ArrayLike) -> ArrayLike:

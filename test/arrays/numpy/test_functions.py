@@ -284,6 +284,8 @@ REFUSED: list[Refusal] = [
     (lambda x: np.where(x), TypeError, "np.where: expected arguments (condition, x, y), got others: missing"),
     (lambda x: np.take(x, [0]), TypeError, "np.take: expected an axis, got none (that of x.values goes over all"),
     (lambda x: np.roll(x, 1), TypeError, "np.roll: expected an axis, got none"),
+    (lambda x: np.roll(x, 1, ""), TypeError, "np.roll: expected an integer for axis, got str"),
+    (lambda x: np.take(x, [0], ""), TypeError, "np.take: expected an integer for axis, got str"),
     (lambda x: np.cumsum(x), TypeError, "cumsum: expected an axis, got none (that of x.values goes over all elements)"),
     (lambda x: np.array_split(x, 0), TypeError, "np.array_split: expected sections in [1, 1048576], got 0"),
     (lambda x: np.array_split(x, 2, 3), IndexError, "np.array_split: expected axis in [-3, 3), got 3"),
