@@ -110,3 +110,28 @@ func.func @result(%n: index, %x: f32) -> memref<?xf32> {
   memref.dealloc %a : memref<?xf32>
   return %r : memref<?xf32>
 }
+
+// Regions of several blocks are left alone: a use in another block has no place among the ops of the own one.
+// CHECK-LABEL: func.func @blocks
+// CHECK-NEXT: memref.alloc
+// CHECK-NEXT: scf.execute_region
+// CHECK-NEXT: memref.alloc
+// CHECK: memref.dealloc
+// CHECK: cf.cond_br
+func.func @blocks(%n: index, %ok: i1, %x: f32) -> memref<?xf32> {
+  %a = memref.alloc(%n) : memref<?xf32>
+  scf.execute_region {
+    %b = memref.alloc(%n) : memref<?xf32>
+    cf.br ^after
+  ^after:
+    linalg.fill ins(%x : f32) outs(%b : memref<?xf32>)
+    memref.dealloc %b : memref<?xf32>
+    scf.yield
+  }
+  cf.cond_br %ok, ^fill, ^end
+^fill:
+  linalg.fill ins(%x : f32) outs(%a : memref<?xf32>)
+  cf.br ^end
+^end:
+  return %a : memref<?xf32>
+}

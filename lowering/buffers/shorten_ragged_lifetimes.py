@@ -36,13 +36,15 @@ class ShortenRaggedLifetimes(RaggedPass):
 
     What follows a run-time check is in a branch of it, so that all that was there before would be kept to the end, and
     the peak of a program be the sum of its temporaries. Buffers without one deallocation, in their block, and those
-    that loops or branches carry, as results, stay in their block. Preconditions: bufferized, deallocated, parallel
-    loops are not outlined yet.
+    that loops or branches carry, as results, stay in their block; all where there are several blocks. Preconditions:
+    bufferized, deallocated, parallel loops are not outlined yet.
     """
 
     def run(self, op: ir.Operation) -> None:
         """Move what allocates and frees in every function of a module."""
         for alloc in find_ops(op, "memref.alloc"):
+            if len(alloc.block.region.blocks) > 1:  # uses in others have no place in this one
+                continue
             users, frees = _users(alloc.results[0])
             if users and len(frees) == 1 and frees[0].block == alloc.block:
                 paths = [_path(user, alloc.block) for user in users]
