@@ -17,7 +17,6 @@ from ragged_dialect.lowering.math.library import VECTOR
 from ragged_dialect.lowering.records import REFUSES, checks_of, labels_of
 from ragged_dialect.lowering.runtime.program_runtime import DECLARED, EXCHANGES
 from ragged_dialect.lowering.validity import require_valid
-from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.printing import print_callbacks
 from ragged_dialect.runtime.signature import Signature
@@ -52,7 +51,6 @@ def lower_for_cpu(
 ) -> Lowered:
     """Lower a function of a program, given as to `compile`, for the CPU. `isa`, `half` and `skew` are those of
     `pipelines.cpu_pipeline`. Raises VerifyError, CompileError or PassError."""
-    memory.require("compile", memory.COMPILER)
     program = load_program(source, entry)
     module = program.module
     locations = tuple(argument.location for argument in program.entry.regions[0].blocks[0].arguments)

@@ -17,6 +17,7 @@ from ragged_dialect.ir.functions import functions_of, name_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.stage import Stage
+from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.signature import Group, Part, Signature, numpy_dtype
 from ragged_dialect.symbols import mangle, spell
 from ragged_dialect.types import flat_types, is_ragged, is_tensor, shape_of
@@ -51,7 +52,8 @@ class Program:
 
     def lower(self, layouts: Stage, *stages: Stage) -> Signature:
         """Lower the module in place by the stages of a pipeline, of which the first settles the layouts. Gives the
-        signature of the entry, whose types are still ragged then."""
+        signature of the entry, whose types are still ragged then. AllocationError where LLVM lacks memory for it."""
+        memory.require("compile", memory.COMPILER)
         with self.module.context, ir.Location.unknown():
             layouts.run(self.module, verify=False)
             signature = signature_of(self.entry)

@@ -10,6 +10,7 @@ from ragged_dialect.compiler.frontend import Source, load_program
 from ragged_dialect.compiler.llvm_ir import llvm_ir as to_llvm_ir
 from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.lowering import pipelines
+from ragged_dialect.runtime import memory
 
 if TYPE_CHECKING:
     from ragged_dialect._mlir import ir
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 def run_stages(source: Source, target: str) -> tuple[dict[str, str], ir.Module]:
     """IR by the name of the stage, for `cpu` or `gpu`, without run-time checks, and the lowered module."""
+    memory.require("compile", memory.COMPILER)
     module = load_program(source).module
     pipeline = pipelines.cpu_pipeline(False) if target == "cpu" else pipelines.gpu_pipeline(False)
     found: dict[str, str] = {}

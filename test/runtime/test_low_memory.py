@@ -88,3 +88,26 @@ def test_the_compiler_without_memory() -> None:
     """LLVM ends the process where there is none."""
     texts = run(COMPILED).splitlines()
     assert texts == ["compile: expected memory for 134217728 bytes, got none"] * 5
+
+
+OTHERS = """
+makers = {
+    "emulator": lambda k: rg.jit(lambda x: x * k, target="emulator")(x),
+    "ptx-emulator": lambda k: rg.jit(lambda x: x * k, target="ptx-emulator")(x),
+    "lower": lambda k: rg.jit(lambda x: x * k).lower(x).stages,
+}
+for make in makers.values():
+    x = rg.from_lengths(np.ones((3, 2)), [2, 1])
+    make(0)
+    for room in (1, 12, 40):
+        resource.setrlimit(resource.RLIMIT_AS, (size() + room * MIB, resource.RLIM_INFINITY))
+        try:
+            make(room)
+        except rg.AllocationError as error:
+            print(error)
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+"""
+
+
+def test_other_targets_without_memory() -> None:
+    assert run(OTHERS).splitlines() == ["compile: expected memory for 134217728 bytes, got none"] * 9
