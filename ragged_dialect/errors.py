@@ -6,6 +6,8 @@ found; nothing else is meant to leave the package.
 
 from __future__ import annotations
 
+import reprlib
+
 
 class RaggedError(RuntimeError):
     """Root of every exception this package raises on purpose. A RuntimeError, as what PyTorch, fvdb and
@@ -92,6 +94,14 @@ MASKED = "expected an array without a mask, got a masked one (use its filled or 
 def told(error: BaseException) -> str:
     """An exception of somebody else's code as a text: its type, and what it says, unless it fails at that."""
     return f"{type(error).__name__}: {said}" if (said := said_by(error)) is not None else type(error).__name__
+
+
+def brief(value: object) -> str:
+    """What an error shows of a value that somebody gave: the first parts of a long one, the type of one too deep."""
+    try:
+        return reprlib.repr(value)
+    except RecursionError:
+        return type(value).__name__
 
 
 def said_by(error: BaseException) -> str | None:

@@ -266,18 +266,24 @@ class Methods(NDArrayOperatorsMixin):
         """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples. Or the
         shape of all dims alone, with None for ragged ones: `x.reshape((8, None, 4, 16))`. A dense tracer takes extents
         as well, as NumPy's arrays do."""
-        from ragged_dialect.arrays.index.dims import changed_dims, first_dims, of_extent, unchanged  # start-up time
+        from ragged_dialect.arrays.index.dims import (  # start-up time
+            changed_dims,
+            extents,
+            first_dims,
+            of_extent,
+            unchanged,
+        )
 
         given: ArrayLike = self
         asked: Sequence[object] = ()
         if self.layout.is_dense and not isinstance(shape, tuple):
-            asked, more = dims if is_list(dims) else [e for e in (dims, shape, *more) if e is not None], ()
+            asked, more = extents(dims if is_list(dims) else [e for e in (dims, shape, *more) if e is not None]), ()
             stay = first_dims(given.shape, asked)
             dims, shape = tuple(range(stay, self.ndim)), unchanged((), asked[stay:])
             if not dims and all(extent in (1, -1) for extent in shape):
                 return given[(..., *[None] * len(shape))] if shape else given
         elif is_tuple(dims) and shape is None and any(e is None for e in dims):
-            asked, own = dims, tuple(None if isinstance(e, Value) else e for e in given.shape)
+            asked, own = extents(dims), tuple(None if isinstance(e, Value) else e for e in given.shape)
             stay = len(self.layout.axes[0])  # the batch, with its lists
             dims = unchanged(given.shape, asked)
             if stay > 1:

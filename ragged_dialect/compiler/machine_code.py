@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from ragged_dialect._mlir import execution_engine, ir
 from ragged_dialect.asm.locations import collect
@@ -35,7 +34,7 @@ def object_code(module: ir.Module, name: str, exported: Sequence[str], unknown: 
         made.raw_register_runtime(symbol, ctypes.c_void_p(_SOMEWHERE))
     if not all(made.raw_lookup(function) for function in exported):
         raise CompileError(f"{name}: expected a compiled entry, got none (unresolved symbols)")
-    return _dumped(made)
+    return _dumped(made.dump_to_object_file)
 
 
 def module_code(text: str, functions: Sequence[str]) -> bytes:
@@ -44,11 +43,11 @@ def module_code(text: str, functions: Sequence[str]) -> bytes:
         return object_code(ir.Module.parse(text), functions[0], functions, (), level=2)
 
 
-def _dumped(engine: Any) -> bytes:
+def _dumped(dump: Callable[[str], object]) -> bytes:
     """The object of an engine, which only writes files."""
     file = os.memfd_create("ragged")
     try:
-        engine.dump_to_object_file(f"/proc/self/fd/{file}")
+        dump(f"/proc/self/fd/{file}")
         return os.pread(file, os.fstat(file).st_size, 0)
     finally:
         os.close(file)

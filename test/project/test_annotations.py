@@ -47,7 +47,6 @@ def sources(folder: str) -> list[Path]:
     return sorted(found)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("folder", MOST)
 def test_any_does_not_grow(folder: str) -> None:
     counts = {path.relative_to(ROOT).as_posix(): any_names(path) for path in sources(folder)}

@@ -32,7 +32,7 @@ from ragged_dialect.arrays.tracing.tape import Tape
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, running
 from ragged_dialect.compiler.extents import Size, extents_of, result_extents
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, brief
 from ragged_dialect.locks import once
 from ragged_dialect.narrowing import is_list
 
@@ -257,7 +257,7 @@ def torch_op(name: str, function: Body, *examples: ArrayLike) -> TorchOp:
     """
     parts = str(name).split("::")
     if len(parts) != 2 or not all(part.isascii() and part.isidentifier() and not iskeyword(part) for part in parts):
-        raise ArgumentError(f"torch_op: expected a name like 'namespace::name', of no keywords, got {name!r}")
+        raise ArgumentError(f"torch_op: expected a name like 'namespace::name', of no keywords, got {brief(name)}")
     if _GRADIENT in name:
         raise ArgumentError(f"torch_op: expected a name without '{_GRADIENT}', as gradients have, got '{name}'")
     leaves = [simple_leaf(name, example) for example in examples]

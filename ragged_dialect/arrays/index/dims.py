@@ -196,6 +196,14 @@ def changed_dims(
     return dims, changed
 
 
+def extents(asked: Sequence[object]) -> Sequence[object]:
+    """What somebody gives as extents. ArgumentError for what is none, whatever comparing it would give."""
+    for extent in asked:
+        if not (extent is None or isinstance(extent, Tensor) or is_integer(extent)):
+            raise ArgumentError(f"reshape: expected integers as extents, got {type(extent).__name__}")
+    return asked
+
+
 def unchanged(own: Sequence[object], shape: Sequence[object]) -> tuple[object, ...]:
     """A shape with None for the traced extents that a value has at the same place, and -1 for another one."""
     found = [None if isinstance(b, Tensor) and b is a else b for a, b in zip_longest(own, shape)][: len(shape)]

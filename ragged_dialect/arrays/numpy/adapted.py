@@ -17,7 +17,7 @@ from ragged_dialect.arrays.numpy.ufuncs import mask
 from ragged_dialect.arrays.ops.join import concat, cut, parts_of, pieces, traced_extent
 from ragged_dialect.arrays.ops.join import stack as stacked
 from ragged_dialect.arrays.tracing.operation import named
-from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.errors import ArgumentError, LayoutError, brief
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.narrowing import is_integer, is_list, is_tuple
 
@@ -141,7 +141,7 @@ def argsort(a: ArrayLike, axis: int = -1, kind: str | None = None, *, stable: bo
 
 def _check_kind(name: str, kind: object) -> None:
     if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
-        raise ArgumentError(f"{name}: expected a kind of {', '.join(_KINDS)}, got {kind!r}")
+        raise ArgumentError(f"{name}: expected a kind of {', '.join(_KINDS)}, got {brief(kind)}")
 
 
 _KINDS = "quicksort", "heapsort", "mergesort", "stable"

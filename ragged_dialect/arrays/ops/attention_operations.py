@@ -25,7 +25,7 @@ from ragged_dialect.arrays.tracing.loops import empty
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.wrap import contiguous, in_components, out_of_components
-from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.errors import ArgumentError, LayoutError, brief
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ops.attention import CAPS, Keys
 
@@ -110,9 +110,11 @@ def _function_of(function: object, q: Tensor, k: Tensor, v: Tensor) -> Score:
 def _visible(causal: bool | str, window: Window | None) -> Keys:
     """The keys that an element sees. ArgumentError."""
     if causal not in (False, True, "top-left", "bottom-right"):
-        raise ArgumentError(f"attention: expected causal among False, True, top-left, bottom-right, got {causal!r}")
+        raise ArgumentError(
+            f"attention: expected causal among False, True, top-left, bottom-right, got {brief(causal)}"
+        )
     if window is not None and not (len(window) == 2 and all(type(n) is int and -1 <= n < 10**18 for n in window)):
-        raise ArgumentError(f"attention: expected a window of two integers in [-1, 10**18), got {window!r}")
+        raise ArgumentError(f"attention: expected a window of two integers in [-1, 10**18), got {brief(window)}")
     left, right = (None if n == -1 else n for n in window or (-1, -1))
     return Keys(left, 0 if causal else right, causal == "bottom-right")
 

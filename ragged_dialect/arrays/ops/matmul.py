@@ -9,7 +9,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.ops.contract import contract
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.errors import ArgumentError, LayoutError, brief
 from ragged_dialect.layout import RAGGED
 
 
@@ -123,7 +123,7 @@ def transposed_matmul(x: Tensor, y: Tensor) -> Tensor:
 def _ragged_dot(x: Tensor, w: Tensor, *, mode: str) -> Tensor:
     """See `ragged_dot`."""
     if mode not in _GROUPED:
-        raise ArgumentError(f"ragged_dot: expected mode among {', '.join(_GROUPED)}, got {mode!r}")
+        raise ArgumentError(f"ragged_dot: expected mode among {', '.join(_GROUPED)}, got {brief(mode)}")
     return _grouped(x, w, mode)
 
 

@@ -97,7 +97,9 @@ class RecordedProgram:
             results[k] = _with_tensor(results[k], _tensor(given[at]).view(results[k].buffer.shape))
         return results
 
-    def forward(self, ctx: Context, leaves: Leaves, results: list[ArrayLike], tensors: Sequence[Dense]) -> Any:
+    def forward(
+        self, ctx: Context, leaves: Leaves, results: list[ArrayLike], tensors: Sequence[Dense]
+    ) -> tuple[Dense, ...]:
         """The tensors of the results; what the backward program needs is saved."""
         made = self._run(leaves)
         results += made[: len(self._results)]
@@ -122,7 +124,7 @@ class RecordedProgram:
             plain[k] = _plain(plain[k])
         return self._program(plain)
 
-    def backward(self, ctx: Context, cotangents: Sequence[Dense]) -> Any:
+    def backward(self, ctx: Context, cotangents: Sequence[Dense]) -> list[Dense]:
         """A gradient for every tensor; None for those that need none, or of which nobody asks one now."""
         saved = iter([self._unpacked(x, kind) for x, kind in zip(ctx.saved_tensors, ctx.saved_as, strict=True)])
         records = sys.modules["torch"].is_grad_enabled()
@@ -205,11 +207,13 @@ def _node() -> Any:
         """A program as a node of the graph."""
 
         @staticmethod
-        def forward(ctx: Context, program: RecordedProgram, leaves: Any, results: Dense, *tensors: Dense) -> Any:
+        def forward(
+            ctx: Context, program: RecordedProgram, leaves: Leaves, results: list[ArrayLike], *tensors: Dense
+        ) -> tuple[Dense, ...]:
             return program.forward(ctx, leaves, results, tensors)
 
         @staticmethod
-        def backward(ctx: Context, *cotangents: Dense) -> Any:
+        def backward(ctx: Context, *cotangents: Dense) -> tuple[Dense, ...]:
             return (None, None, None, *ctx.program.backward(ctx, cotangents))
 
     return RaggedProgram

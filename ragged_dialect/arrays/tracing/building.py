@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -22,7 +22,7 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, tracing
 from ragged_dialect.errors import ArgumentError, RaggedError, TraceError
 
-Traceable: TypeAlias = Callable[[list[Tensor]], Any]
+Traceable: TypeAlias = Callable[[list[Tensor]], object]
 """What is traced: tracers in, arrays, tracers and containers of them out."""
 
 

@@ -24,7 +24,7 @@ from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.pickled_functions import at, is_by_name
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, traced
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, brief
 from ragged_dialect.narrowing import is_boolean, is_integer, is_list, is_mapping
 from ragged_dialect.runtime.memory import MemoryUse
 
@@ -169,7 +169,7 @@ class JitFunction(Function):
             checked_axis(f"{self._name}: dynamic_dims", dim, rank)
 
     def _body(self, tree: _Arguments) -> Body:
-        def body(tensors: list[Tensor]) -> Any:
+        def body(tensors: list[Tensor]) -> object:
             given = iter(tensors)
             values = {n: unflatten(c, given) for n, c in zip(tree.names, tree.children, strict=True)}
             bound = inspect.BoundArguments(self._signature, values)  # pyright: ignore[reportArgumentType]
@@ -311,7 +311,7 @@ def _checked_dims(dims: Any, signature: inspect.Signature) -> Dims:
     given = list(dims.values()) if is_mapping(dims) else [dims]
     for own in given:
         if not is_list(own) or not all(is_integer(d) and not is_boolean(d) for d in own):
-            raise ArgumentError(f"jit: expected tuples of dims for dynamic_dims, got {own!r}")
+            raise ArgumentError(f"jit: expected tuples of dims for dynamic_dims, got {brief(own)}")
     return dims if is_mapping(dims) else tuple(dims)
 
 

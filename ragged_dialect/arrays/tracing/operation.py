@@ -153,7 +153,7 @@ class Operation(Function):
 
         present, given = [a is not None for a in arguments], [a for a in arguments if a is not None]
 
-        def body(tensors: list[Tensor]) -> Any:
+        def body(tensors: list[Tensor]) -> object:
             given = iter(tensors)
             for tensor in tensors:
                 tensor.trace.inside_operation = True

@@ -23,7 +23,7 @@ from ragged_dialect.arrays.ops.statistics import count, float_dtype, wide
 from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, convert, select
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.errors import ArgumentError, AxisError
+from ragged_dialect.errors import ArgumentError, AxisError, brief
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build
 
@@ -55,8 +55,8 @@ def quantile(
 
 def quantiles(x: ArrayLike, q: ArrayLike, axis: ArrayLike, keepdims: bool, method: str, *, numbers: bool) -> ArrayLike:
     """See `quantile`; with `numbers` of the elements that are some, nan where there are none."""
-    if str(method) not in _PLACES:
-        raise ArgumentError(f"quantile: expected a method of {', '.join(_PLACES)}, got {method!r}")
+    if not isinstance(method, str) or method not in _PLACES:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"quantile: expected a method of {', '.join(_PLACES)}, got {brief(method)}")
     if isinstance(q, Tensor) and q.ndim == 1 and q.is_dense and isinstance(extent := q.static_shape[0], int):
         q = [q[k] for k in range(extent)]
     several = isinstance(q, Sequence) or (isinstance(q, np.ndarray) and q.ndim == 1)

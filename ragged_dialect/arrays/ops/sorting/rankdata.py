@@ -8,7 +8,7 @@ from ragged_dialect.arrays.ops.sorting.sort import ordered, sorting
 from ragged_dialect.arrays.ops.sorting.unique import lists, unique
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, brief
 
 _METHODS = ("average", "min", "max", "dense", "ordinal")
 
@@ -27,7 +27,7 @@ def rankdata(x: Tensor, *, axis: int = -1, method: str = "average") -> Tensor:
     [[2, 1, 2], [], [1]]
     """
     if method not in _METHODS:
-        raise ArgumentError(f"{x.trace.op}: expected a method of {', '.join(_METHODS)}, got {method!r}")
+        raise ArgumentError(f"{x.trace.op}: expected a method of {', '.join(_METHODS)}, got {brief(method)}")
     given, dim = lists(x, axis)
     if method == "ordinal":
         found = sorting(sorting(given, dim, descending=False), dim, descending=False)

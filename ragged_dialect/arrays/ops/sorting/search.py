@@ -14,7 +14,7 @@ from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.python_numbers import exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
-from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.errors import ArgumentError, LayoutError, brief
 from ragged_dialect.ir import build, flow, shapes
 
 _SIDES = ("left", "right")
@@ -34,7 +34,7 @@ def searchsorted(a: Tensor, v: Tensor, *, side: str = "left") -> Tensor:
     array([1, 0, 1])
     """
     if side not in _SIDES:
-        raise ArgumentError(f"{v.trace.op}: expected 'left' or 'right' for side, got {side!r}")
+        raise ArgumentError(f"{v.trace.op}: expected 'left' or 'right' for side, got {brief(side)}")
     return _searched(a, v, side, INT64)
 
 
