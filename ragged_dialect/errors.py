@@ -97,11 +97,8 @@ def told(error: BaseException) -> str:
 
 
 def brief(value: object) -> str:
-    """What an error shows of a value that somebody gave: the first parts of a long one, the type of one too deep."""
-    try:
-        return reprlib.repr(value)
-    except RecursionError:
-        return type(value).__name__
+    """What an error shows of a value that somebody gave, which may be long, deep, or no good at showing itself."""
+    return reprlib.repr(value)
 
 
 def said_by(error: BaseException) -> str | None:

@@ -153,7 +153,7 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.ragged(deep(5000)), TypeError, "ragged: expected lists at most 64 deep"),
     (lambda x: rg.jit(lambda a: a)(deep(5000)), TypeError, "expected containers at most 100 deep, got deeper ones"),
     (lambda x: rg.jit(lambda a: inside_itself())(x), TypeError, "expected containers at most 100 deep"),
-    (lambda x: rg.quantile(x, 0.5, method=slice(deep(5000))), TypeError, "got slice"),
+    (lambda x: rg.quantile(x, 0.5, method=deep(5000)), TypeError, "got [[[[[[[...]]]]]]]"),
     (lambda x: rg.jit(lambda v: np.reshape(v, np.empty((2, 0))))(np.arange(4)), TypeError,
      "reshape: expected integers as extents, got ndarray"),
     (lambda x: rg.partition(x, None), TypeError, "partition: expected an array or a number for vector, got NoneType"),
