@@ -2,31 +2,7 @@
 
 from __future__ import annotations
 
-from support.processes import python
-
-START = """
-import os, resource
-import numpy as np
-import ragged_dialect as rg
-from ragged_dialect.runtime import memory
-
-MIB = 1 << 20
-
-def rows(size):
-    "An array of so many MiB"
-    n = size * MIB // 64
-    return rg.from_offsets(np.ones((n, 16), np.float32), [0, n // 3, n])
-
-def size():
-    "Of the process's addresses"
-    return int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-"""
-
-
-def run(code: str, **settings: str) -> str:
-    """What a program prints in a process of its own."""
-    return python("-c", START + code, **settings).stdout
-
+from support.memory_programs import run
 
 MADE = """
 import io

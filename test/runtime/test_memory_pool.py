@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.processes import python
+from support.memory_programs import run
 
 import ragged_dialect as rg
 from ragged_dialect.compiler.loading import runtime
@@ -17,34 +17,6 @@ from ragged_dialect.host_memory import copied, room
 from ragged_dialect.runtime import memory
 
 MIB = 1 << 20
-
-
-def run(code: str, **settings: str) -> str:
-    """What a program prints in a process of its own."""
-    return python("-c", START + code, **settings).stdout
-
-
-START = """
-import os, resource, threading
-import numpy as np
-import ragged_dialect as rg
-from ragged_dialect.runtime import memory
-
-MIB = 1 << 20
-
-def rows(size):
-    "An array of so many MiB"
-    n = size * MIB // 64
-    return rg.from_offsets(np.ones((n, 16), np.float32), [0, n // 3, n])
-
-def pool():
-    "The pool of this process, after a first program"
-    rows(1).sum(1)
-    return memory._pools[0]
-
-def resident():
-    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-"""
 
 
 def the_pool() -> memory.Pool:

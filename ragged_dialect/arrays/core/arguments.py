@@ -74,6 +74,13 @@ def checked_axis(op: str, axis: SupportsIndex, rank: int, name: str = "axis") ->
     return at % rank
 
 
+def axis_of_vector(op: str, axis: SupportsIndex | None, rank: int) -> int:
+    """The same for an axis that is left out of vectors. ArgumentError where others leave it out."""
+    if axis is None and rank != 1:
+        raise ArgumentError(f"{op}: expected an axis, got none (that of x.values goes over all elements)")
+    return checked_axis(op, 0 if axis is None else axis, rank)
+
+
 def ragged_dim(op: str, x: Value, dim: SupportsIndex | None) -> int:
     """A ragged dim, counted from the end when negative, by default the first one. AxisError out of range, LayoutError
     for a dense one, and where there is no other."""

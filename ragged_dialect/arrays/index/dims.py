@@ -26,13 +26,6 @@ from ragged_dialect.types import dense_type, storage_type
 AxisArgument = int | tuple[int, ...] | None
 
 
-def axis_of(x: Tensor, axis: int | None) -> int:
-    """An axis, which is left out of vectors only. ArgumentError."""
-    if axis is None and x.ndim != 1:
-        raise ArgumentError(f"{x.trace.op}: expected an axis, got none (that of x.values goes over all elements)")
-    return 0 if axis is None else axis
-
-
 def dim_of(x: Tensor, axis: SupportsIndex) -> int:
     """A dim of a tensor; see `checked_axis`."""
     return checked_axis(x.trace.op, axis, x.ndim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
-from ragged_dialect.arrays.index.dims import axis_of, dim_of
+from ragged_dialect.arrays.core.arguments import axis_of_vector
 from ragged_dialect.arrays.index.gather import leading_level, levels_of
 from ragged_dialect.arrays.index.getitem import take_at
 from ragged_dialect.arrays.index.reorder import rearranged
@@ -40,7 +40,8 @@ def repeat(x: Tensor, repeats: Tensor, *, axis: int | None = None) -> Tensor:
     >>> rg.repeat(words, np.array([1, 0, 2]), axis=0).tolist()
     [[10, 20], [30], [30]]
     """
-    dim, op = dim_of(x, axis_of(x, axis)), x.trace.op
+    op = x.trace.op
+    dim = axis_of_vector(op, axis, x.ndim)
     if repeats.dtype.kind != "i":
         raise ArgumentError(f"{op}: expected integers for repeats, got {repeats.described}")
     x = contiguous(x)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.arguments import checked_axis, flag, integer, listed
+from ragged_dialect.arrays.core.arguments import axis_of_vector, checked_axis, flag, integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value, is_traced
@@ -59,7 +59,7 @@ around = round
 
 def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None) -> ArrayLike:
     """Indices of a dim; NumPy's default, all elements as one vector, is one of vectors alone."""
-    return named("take")(a, indices, axis=_dim_of("np.take", a, axis))
+    return named("take")(a, indices, axis=axis_of_vector("np.take", axis, _array(a).ndim))
 
 
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ArrayLike:
@@ -154,13 +154,6 @@ def lexsort(keys: ArrayLike, axis: int = -1) -> ArrayLike:
     return lexsort(keys, axis=axis)
 
 
-def _dim_of(op: str, x: ArrayLike, axis: int | None) -> int:
-    """An axis as a dim, of vectors the one that they have. ArgumentError for none of others."""
-    if axis is None and _array(x).ndim != 1:
-        raise ArgumentError(f"{op}: expected an axis, got none (that of x.values goes over all elements)")
-    return checked_axis(op, 0 if axis is None else axis, _array(x).ndim)
-
-
 def _array(x: ArrayLike) -> ArrayLike:
     """What NumPy takes beside a ragged array, an array of lists and numbers."""
     return x if isinstance(x, Value) or storage.library(x) is not None else storage.take(x)
@@ -226,7 +219,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ArrayLike:
 def roll(a: ArrayLike, shift: ArrayLike, axis: int | None = None) -> ArrayLike:
     """The elements along a dim so many places on, in each component; those beyond its end are at its start. NumPy's
     default, all elements as one vector, is one of vectors alone."""
-    dim = _dim_of("np.roll", a, axis)
+    dim = axis_of_vector("np.roll", axis, _array(a).ndim)
     is_number = is_traced(shift) and not shift.axes and shift.dtype.kind == "i"
     places = shift if is_number else integer("np.roll", "shift", shift)
     if a.layout.letter(dim) in RAGGED:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.arguments import axis_of_vector
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.index.dims import axis_of, dim_of
+from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, resolve, where
 from ragged_dialect.arrays.ops.reduce import source
@@ -42,13 +43,13 @@ def accumulate(x: Tensor, *, ufunc: str, axis: int) -> Tensor:
 @operation("cumsum")
 def cumsum(x: Tensor, *, axis: int | None = None) -> Tensor:
     """Sums of the elements up to each one along a dim, which is left out of vectors only."""
-    return accumulate(x, ufunc="add", axis=axis_of(x, axis))
+    return accumulate(x, ufunc="add", axis=axis_of_vector(x.trace.op, axis, x.ndim))
 
 
 @operation("cumprod")
 def cumprod(x: Tensor, *, axis: int | None = None) -> Tensor:
     """Products of the elements up to each one along a dim, which is left out of vectors only."""
-    return accumulate(x, ufunc="multiply", axis=axis_of(x, axis))
+    return accumulate(x, ufunc="multiply", axis=axis_of_vector(x.trace.op, axis, x.ndim))
 
 
 @operation("linear_recurrence")
