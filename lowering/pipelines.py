@@ -53,7 +53,7 @@ components of 5 rows, 0.8 of 62, 1.35 of 20,000; with 32 they take 1.14 of 62). 
 def _scf(isa: str) -> Stage:
     return Stage(
         "scf",
-        f"convert-ragged-to-scf{{rows={SHORT_ROW} isa={isa}}},{CANONICALIZE},cse,convert-ragged-checks-to-scf,"
+        f"convert-ragged-to-scf{{rows={SHORT_ROW} isa={isa}}},{CANONICALIZE},cse,convert-ragged-checks-to-calls,"
         f"protect-ragged-arguments,{CANONICALIZE},cse",
     )
 

@@ -208,7 +208,7 @@ _PACKAGES = {
         "guard-ragged-allocs hoist-ragged-allocs hoist-stack-buffers keep-read-outs lower-memory-types "
         "replace-empty-reshapes reuse-ragged-outs shorten-ragged-lifetimes unshare-ragged-empties"
     ),
-    "ragged_dialect.lowering.checks": "convert-ragged-checks-to-calls convert-ragged-checks-to-scf",
+    "ragged_dialect.lowering.checks": "convert-ragged-checks-to-calls",
     "ragged_dialect.lowering.dense": (
         "add-negated-terms convert-ragged-selects-to-scf define-integer-divisions expand-ragged-scans "
         "inline-index-vectors merge-index-vectors multiply-constant-powers protect-ragged-arguments"

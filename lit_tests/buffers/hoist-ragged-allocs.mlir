@@ -130,3 +130,27 @@ func.func @triangle(%lo: index, %hi: index) {
   }
   return
 }
+
+// A size is not loaded before the loop has checked where it is.
+// CHECK-LABEL: func.func @checked
+// CHECK-NOT: memref.load
+// CHECK: scf.for
+// CHECK: func.call @ragged_report
+// CHECK: memref.alloc
+func.func private @ragged_report(i64, i64, i64, i64, i64)
+
+func.func @checked(%hi: index, %at: memref<?xindex>, %sizes: memref<?xindex>, %zero: i64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %hi step %c1 {
+    %j = memref.load %at[%i] : memref<?xindex>
+    %bad = arith.cmpi uge, %j, %hi : index
+    %number = arith.extui %bad : i1 to i64
+    func.call @ragged_report(%number, %zero, %zero, %zero, %zero) : (i64, i64, i64, i64, i64) -> ()
+    %n = memref.load %sizes[%j] : memref<?xindex>
+    %t = memref.alloc(%n) : memref<?xf32>
+    "test.use"(%t) : (memref<?xf32>) -> ()
+    memref.dealloc %t : memref<?xf32>
+  }
+  return
+}

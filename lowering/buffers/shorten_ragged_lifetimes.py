@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import enclosing, terminator
+from ragged_dialect.ir.match import in_block
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers.subviews import VIEWS, is_buffer
 from ragged_dialect.passes.base import RaggedPass
@@ -13,44 +13,42 @@ _MEMORY = frozenset(f"memref.{name}" for name in ("atomic_rmw", "copy", "dim", "
 
 
 class ShortenRaggedLifetimes(RaggedPass):
-    """Move allocations down to the first use of their buffers, and deallocations up to the last one, into branches.
+    """Move allocations down to the first use of their buffers, and deallocations up to the last one.
 
     ```mlir
     %a = memref.alloc(%n) …
     %b = memref.alloc(%n) …
     use(%a)
-    %r = scf.if %ok { use(%a, %b) … scf.yield } else { scf.yield }
+    use(%b)
     memref.dealloc %a
     memref.dealloc %b
     // becomes
     %a = memref.alloc(%n) …
     use(%a)
-    %r = scf.if %ok {
-      %b = memref.alloc(%n) …
-      use(%a, %b)
-      memref.dealloc %b
-      memref.dealloc %a
-      …
-    } else { memref.dealloc %a … }
+    memref.dealloc %a
+    %b = memref.alloc(%n) …
+    use(%b)
+    memref.dealloc %b
     ```
 
-    What follows a run-time check is in a branch of it, so that all that was there before would be kept to the end, and
-    the peak of a program be the sum of its temporaries. Buffers without one deallocation, in their block, and those
-    that loops or branches carry, as results, stay in their block; all where there are several blocks. Preconditions:
-    bufferized, deallocated, parallel loops are not outlined yet.
+    Else all that a program makes would be kept to its end, and its peak be the sum of its temporaries. Buffers without
+    one deallocation, in their block, and those that loops or branches carry, as results, are freed where they are; all
+    where there are several blocks. Preconditions: bufferized, deallocated, parallel loops are not outlined yet.
     """
 
     def run(self, op: ir.Operation) -> None:
         """Move what allocates and frees in every function of a module."""
         for alloc in find_ops(op, "memref.alloc"):
-            if len(alloc.block.region.blocks) > 1:  # uses in others have no place in this one
+            block = alloc.block
+            if len(block.region.blocks) > 1:  # uses in others have no place in this one
                 continue
             users, frees = _users(alloc.results[0])
-            if users and len(frees) == 1 and frees[0].block == alloc.block:
-                paths = [_path(user, alloc.block) for user in users]
-                _free_early(frees[0], paths, _allocate_late(alloc, frees[0], paths))
+            if users and len(frees) == 1 and frees[0].block == block:
+                first, last = _ends(users, block)
+                alloc.move_before(first)
+                frees[0].move_after(last)
             elif uses := list(alloc.results[0].uses):  # of a result, which is no use of what was freed before it
-                alloc.move_before(_ends([_path(use.owner.operation, alloc.block) for use in uses], 0)[0])
+                alloc.move_before(_ends([use.owner.operation for use in uses], block)[0])
 
 
 def _users(buffer: ir.Value) -> tuple[list[ir.Operation], list[ir.Operation]]:
@@ -72,59 +70,11 @@ def _users(buffer: ir.Value) -> tuple[list[ir.Operation], list[ir.Operation]]:
     return users, frees
 
 
-def _path(op: ir.Operation, block: ir.Block) -> list[ir.Operation]:
-    """The op of a block that an op is in, the one below it, and so on down to the op itself."""
-    path = [op]
-    while path[-1].block != block:
-        path.append(enclosing(path[-1]))
-    return path[::-1]
-
-
-def _ends(paths: list[list[ir.Operation]], depth: int) -> tuple[ir.Operation, ir.Operation]:
-    """The first and the last op of a block that paths go through at a depth."""
-    first = last = paths[0][depth]
-    for path in paths:
-        first = path[depth] if path[depth].is_before_in_block(first) else first
-        last = path[depth] if last.is_before_in_block(path[depth]) else last
+def _ends(users: list[ir.Operation], block: ir.Block) -> tuple[ir.Operation, ir.Operation]:
+    """The first and the last op of a block that users are, or are in."""
+    places = [place for user in users if (place := in_block(user, block)) is not None]
+    first = last = places[0]
+    for place in places:
+        first = place if place.is_before_in_block(first) else first
+        last = place if last.is_before_in_block(place) else last
     return first, last
-
-
-def _into(paths: list[list[ir.Operation]], depth: int, block: ir.Block) -> list[list[ir.Operation]]:
-    """The paths that go into a block at a depth."""
-    return [path for path in paths if len(path) > depth and path[depth].block == block]
-
-
-def _allocate_late(alloc: ir.Operation, free: ir.Operation, paths: list[list[ir.Operation]]) -> int:
-    """Move an allocation before its first use, and with its deallocation into the one branch that has all uses. Returns
-    the depth of that branch."""
-    depth = 0
-    while True:
-        first, last = _ends(paths, depth)
-        inside = [
-            region.blocks[0]
-            for region in (first.regions if first == last and first.name == "scf.if" else ())
-            if len(region.blocks) and len(_into(paths, depth + 1, region.blocks[0])) == len(paths)
-        ]
-        if not inside:
-            alloc.move_before(first)
-            return depth
-        depth += 1
-        free.move_before(terminator(inside[0]))
-
-
-def _free_early(free: ir.Operation, paths: list[list[ir.Operation]], depth: int) -> None:
-    """Move a deallocation behind the last use in its block, or into both branches there."""
-    waiting = [(free, paths, depth)]
-    while waiting:
-        free, paths, depth = waiting.pop()
-        if not paths:
-            continue
-        last = _ends(paths, depth)[1]
-        if last.name != "scf.if" or not all(len(region.blocks) for region in last.regions):
-            free.move_after(last)
-            continue
-        for region in last.regions:
-            block = region.blocks[0]
-            with ir.InsertionPoint.at_block_begin(block):
-                waiting.append((free.clone().operation, _into(paths, depth + 1, block), depth + 1))
-        free.erase()

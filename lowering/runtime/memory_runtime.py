@@ -13,7 +13,8 @@ What a call returns stays plain memory of `malloc`: whoever has the result frees
 from __future__ import annotations
 
 from ragged_dialect.lowering.runtime.llvm_text import branch, constants, fields, loads, search, stores
-from ragged_dialect.runtime.callbacks import DONE, STOPPED
+from ragged_dialect.runtime.callbacks import CHECKED, DONE, STOPPED
+from ragged_dialect.runtime.status import STATUS_ENTRIES
 
 ALLOCATE, FREE = "_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_free"
 """What MLIR calls the hooks: `(i64 size) -> ptr`, which never is NULL, and `(ptr)`."""
@@ -24,11 +25,17 @@ FAIL = "ragged_fail"
 REQUIRE = "_mlir_ciface_ragged_require"
 """`(i64 code)`: the running call fails, for a reason that whoever gave the code knows, where it is not DONE."""
 
+REPORT = "_mlir_ciface_ragged_report"
+"""`(i64 number, i64 case, i64 component, i64 a, i64 b)`, a status record: the running call fails where its number is
+not 0, and its caller has the record."""
+
 CALL = "ragged_call"
-"""`(ptr function, ptr argument) -> i64`: calls the function; 0, or the size there was no memory for."""
+"""`(ptr function, ptr argument, ptr record) -> i64`: calls the function; 0, or the size there was no memory for, or
+CHECKED where a check failed that the record tells of."""
 
 RUN = "ragged_run"
-"""`(ptr frame) -> i64`: CALL with the function that the frame's first word holds, and the other words."""
+"""`(ptr frame) -> i64`: CALL with the function that the frame's first word holds, a record in those that follow,
+and the other words."""
 
 OPEN = "ragged_open"
 """`()`, which comes before all others; a library calls it when it is loaded."""
@@ -43,11 +50,10 @@ _JUMP_WORDS = 128
 """More than a `jmp_buf` has on any platform of glibc's or musl's."""
 
 # where to jump to, what the call holds, how many, for how many there is room, the size that failed, the
-# first room
-_CONTEXT = f"!llvm.struct<(array<{_JUMP_WORDS} x i64>, ptr, i64, i64, i64, array<{_HELD} x ptr>)>"
+# record, the first room
+_CONTEXT = f"!llvm.struct<(array<{_JUMP_WORDS} x i64>, ptr, i64, i64, i64, ptr, array<{_HELD} x ptr>)>"
 
-
-_FIELDS = fields("context", _CONTEXT, jump=0, at=1, countp=2, roomp=3, sizep=4, own=5)
+_FIELDS = fields("context", _CONTEXT, jump=0, at=1, countp=2, roomp=3, sizep=4, recordp=5, own=6)
 _HERE = f"%context = llvm.call @ragged_context() : () -> !llvm.ptr\n  {_FIELDS}"
 
 
@@ -55,6 +61,13 @@ def fails(size: str) -> str:
     """Leave the running call for lack of so many bytes."""
     return f"llvm.call @{FAIL}(%{size}) : (i64) -> ()\n  llvm.unreachable"
 
+
+_ENTRIES = ", ".join(f"%e{k}: i64" for k in range(STATUS_ENTRIES))
+_KEEP = "\n  ".join(
+    f"%p{k} = llvm.getelementptr %record[{k}] : (!llvm.ptr) -> !llvm.ptr, i64\n"
+    f"  llvm.store %e{k}, %p{k} : i64, !llvm.ptr"
+    for k in range(STATUS_ENTRIES)
+)
 
 # The key is stored in 64 bits, whatever the platform's `pthread_key_t` is.
 MEMORY_RUNTIME = f"""
@@ -96,6 +109,18 @@ llvm.func @{REQUIRE}(%code: i64) attributes {{passthrough = ["nounwind"]}} {{
   {branch("bad = ne %code, %done : i64", "fail", "out")}
 ^fail:
   %size = llvm.mlir.constant({STOPPED} : i64) : i64
+  {fails("size")}
+^out:
+  llvm.return
+}}
+llvm.func @{REPORT}({_ENTRIES}) attributes {{passthrough = ["nounwind"]}} {{
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  {branch("good = eq %e0, %zero : i64", "out", "fail")}
+^fail:
+  {_HERE}
+  %record = llvm.load %recordp : !llvm.ptr -> !llvm.ptr
+  {_KEEP}
+  %size = llvm.mlir.constant({CHECKED} : i64) : i64
   {fails("size")}
 ^out:
   llvm.return
@@ -170,7 +195,7 @@ llvm.func @{FREE}(%memory: !llvm.ptr) {{
   llvm.call @free(%memory) : (!llvm.ptr) -> ()
   llvm.return
 }}
-llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
+llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr, %record: !llvm.ptr) -> i64 {{
   %zero = llvm.mlir.constant(0 : i64) : i64
   %good = llvm.mlir.constant(0 : i32) : i32
   {constants(one=1, few=_HELD)}
@@ -178,6 +203,7 @@ llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
   %context = llvm.alloca %one x {_CONTEXT} {{alignment = 16 : i64}} : (i64) -> !llvm.ptr
   {_FIELDS}
   llvm.store %own, %at : !llvm.ptr, !llvm.ptr
+  llvm.store %record, %recordp : !llvm.ptr, !llvm.ptr
   {stores(countp="zero", roomp="few", sizep="zero")}
   llvm.call @ragged_enter(%context) : (!llvm.ptr) -> ()
   %code = llvm.call @_setjmp(%jump) : (!llvm.ptr) -> i32
@@ -206,8 +232,9 @@ llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
 }}
 llvm.func @{RUN}(%frame: !llvm.ptr) -> i64 {{
   %function = llvm.load %frame : !llvm.ptr -> !llvm.ptr
-  %slots = llvm.getelementptr %frame[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-  %size = llvm.call @{CALL}(%function, %slots) : (!llvm.ptr, !llvm.ptr) -> i64
+  %record = llvm.getelementptr %frame[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %slots = llvm.getelementptr %frame[{1 + STATUS_ENTRIES}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %size = llvm.call @{CALL}(%function, %slots, %record) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i64
   llvm.return %size : i64
 }}
 """

@@ -11,6 +11,7 @@ from ragged_dialect.lowering.runtime.memory_runtime import (
     FAIL,
     FREE,
     MEMORY_RUNTIME,
+    REPORT,
     REQUIRE,
 )
 from ragged_dialect.lowering.runtime.thread_pool import SHARE, THREAD_POOL
@@ -21,11 +22,11 @@ DECLARATIONS = f"""
 llvm.func @{ALLOCATE}(i64) -> (!llvm.ptr {{llvm.noalias}}) attributes {{passthrough = ["nounwind"]}}
 llvm.func @{FREE}(!llvm.ptr) attributes {{passthrough = ["nounwind"]}}
 llvm.func @{FAIL}(i64) attributes {{passthrough = ["cold", "noreturn", "nounwind"]}}
-llvm.func @{CALL}(!llvm.ptr, !llvm.ptr) -> i64
+llvm.func @{CALL}(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i64
 llvm.func @{REFUSE}(i64, i64, i64, i64) attributes {{passthrough = ["nounwind"]}}
 {SHARE_DECLARATION}
 """
-DECLARED = (ALLOCATE, FREE, FAIL, REQUIRE, CALL, SHARE, REFUSE)
+DECLARED = (ALLOCATE, FREE, FAIL, REPORT, REQUIRE, CALL, SHARE, REFUSE)
 
 EXCHANGES = tuple(f"_mlir_ciface_ragged_exchange{step}" for step in ("", "_start", "_wait", "_take"))
 """What runs a program exchanges rows with other ranks; programs that have `ragged.all_to_all` need them.

@@ -166,7 +166,8 @@ llvm.func internal @ragged_part(%place: !llvm.ptr, %number: i64) {{
   llvm.store %place, %part : !llvm.ptr, !llvm.ptr
   llvm.store %first, %firstp : i64, !llvm.ptr
   %tiles = llvm.mlir.addressof @ragged_tiles : !llvm.ptr
-  %size = llvm.call @{CALL}(%tiles, %part) : (!llvm.ptr, !llvm.ptr) -> i64
+  %unchecked = llvm.mlir.zero : !llvm.ptr
+  %size = llvm.call @{CALL}(%tiles, %part, %unchecked) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i64
   {branch("good = eq %size, %zero : i64", "out", "failed")}
 ^failed:
   %yes = llvm.mlir.constant(true) : i1

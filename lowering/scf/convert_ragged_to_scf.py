@@ -76,7 +76,7 @@ class ConvertRaggedToScf(RaggedPass):
     of 0 over the runs of running sums, one for each row. `ragged.sort` merges vectors for `isa`, that of
     expand-ragged-math, or numbers, and factors of sums stay bf16 where it has products of pairs. Precondition: no
     `ragged.annotate` that changes a layout (run `ragged-infer-layouts`). Asserts become asserts on dense vectors,
-    lowered by `convert-ragged-checks-to-scf`.
+    lowered by `convert-ragged-checks-to-calls`.
     """
 
     verified = True

@@ -14,6 +14,7 @@ from ragged_dialect.artifacts.c_header import prototype
 from ragged_dialect.artifacts.c_interface import Member, Parameter, c_name, c_type, members, parameters
 from ragged_dialect.artifacts.packed_entry import packed_name
 from ragged_dialect.checks import CHECK_KINDS, Check
+from ragged_dialect.runtime.callbacks import CHECKED
 from ragged_dialect.runtime.signature import Signature
 from ragged_dialect.runtime.status import Status
 
@@ -21,7 +22,7 @@ from ragged_dialect.runtime.status import Status
 def explain(checks: Sequence[Check]) -> str:
     """What is where in a status record, in C, and a function that turns one into the text that `Check.message` makes
     of it."""
-    entries = [f"STATUS_{name.upper()}" for name in (*Status._fields, "entries")]
+    entries = [*(f"STATUS_{name.upper()}" for name in (*Status._fields, "entries")), f"CHECKED = {CHECKED}"]
     lines = [
         f"enum {{ {', '.join(entries)} }};",
         "",
@@ -77,7 +78,7 @@ static int _fail(const char *format, ...) {
 }
 
 /* What the compiled program calls for memory notes what a call holds, and frees it when there is none. */
-int64_t ragged_call(void (*function)(void **), void **slots);
+int64_t ragged_call(void (*function)(void **), void **slots, int64_t *status);
 
 static int _no_memory(const char *name, int64_t size) {
   if (size == INT64_MAX) _fail("%s: expected a buffer of less than 2**63 bytes, got a larger one", name);
@@ -128,11 +129,11 @@ def wrapper(signature: Signature, checks: Sequence[Check], include: str, threade
         f"\nvoid {packed_name(signature.name)}(void **slots);\n",
         "void ragged_set_threads(int64_t count);\n" if threaded else "",
         _HELPERS,
-        f"\n{explain(checks)}" if signature.status else "",
+        f"\n{explain(checks)}" if checks else "",
         f"\nconst char *{name}_error(void) {{ return _message; }}\n",
         f"\nvoid {name}_set_threads(int count) {{ {'ragged_set_threads(count)' if threaded else '(void)count'}; }}\n",
         _free(signature) if signature.results else "",
-        _function(signature, arguments),
+        _function(signature, arguments, bool(checks)),
     ]
     return "".join(pieces)
 
@@ -146,7 +147,7 @@ def _free(signature: Signature) -> str:
     return "\n".join(["", *lines, "  memset(result, 0, sizeof *result);", "}", ""])
 
 
-def _function(signature: Signature, arguments: Sequence[Parameter]) -> str:
+def _function(signature: Signature, arguments: Sequence[Parameter], checked: bool) -> str:
     returned = members(signature)
     lines = [f"\n{prototype(signature, arguments)} {{"]
     if signature.results:
@@ -156,15 +157,20 @@ def _function(signature: Signature, arguments: Sequence[Parameter]) -> str:
         code, slot = _argument(number, argument)
         lines += code
         slots.append(slot)
-    if returned or signature.status:
-        lines += _returned_struct(signature, returned)
-        is_scalar = not signature.status and len(returned) == 1 and not returned[0].is_array
+    if returned:
+        lines += _returned_struct(returned)
+        is_scalar = len(returned) == 1 and not returned[0].is_array
         # a scalar alone is returned, and stored to where the last slot points
         slots.insert(len(slots) if is_scalar else 0, "&made")
     lines.append(f"  void *slots[] = {{{', '.join(slots) or 'NULL'}}};")
-    lines.append(f"  const int64_t size = ragged_call({packed_name(signature.name)}, slots);")
+    if checked:
+        lines.append("  int64_t status[STATUS_ENTRIES];")
+    call = f"ragged_call({packed_name(signature.name)}, slots, {'status' if checked else 'NULL'})"
+    lines.append(f"  const int64_t size = {call};")
+    if checked:
+        lines.append("  if (size == CHECKED) return _explain(status);")
     lines.append(f"  if (size != 0) return _no_memory({c_string(signature.name)}, size);")
-    return "\n".join([*lines, *_take_results(signature, returned), *_status(signature), "  return 0;", "}", ""])
+    return "\n".join([*lines, *_take_results(signature, returned), "  return 0;", "}", ""])
 
 
 def _argument(number: int, argument: Parameter) -> tuple[list[str], str]:
@@ -184,9 +190,9 @@ def _argument(number: int, argument: Parameter) -> tuple[list[str], str]:
     ], made
 
 
-def _returned_struct(signature: Signature, returned: Sequence[Member]) -> list[str]:
+def _returned_struct(returned: Sequence[Member]) -> list[str]:
     """The struct that MLIR's C interface returns results in."""
-    fields = ["    int64_t status[STATUS_ENTRIES];"] if signature.status else []
+    fields: list[str] = []
     for number, member in enumerate(returned):
         shape = member.part.shape
         kind = c_type(member.part.dtype) if shape is None else "int64_t"
@@ -225,10 +231,3 @@ def _no_memory(signature: Signature, arrays: int) -> list[str]:
         "    return 2;",
         "  }",
     ]
-
-
-def _status(signature: Signature) -> list[str]:
-    if not signature.status:
-        return []
-    clear = [f"    {c_name(signature.name)}_free(result);"] if signature.results else []
-    return ["  if (made.status[STATUS_NUMBER] != 0) {", *clear, "    return _explain(made.status);", "  }"]

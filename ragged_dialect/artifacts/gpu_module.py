@@ -82,7 +82,6 @@ SIGNATURE = Signature(
     {name!r},
     ({argument_groups}),
     ({result_groups}),
-    False,
 )
 
 HOST = HostProgram(

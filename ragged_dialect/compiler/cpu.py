@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from ragged_dialect._mlir import ir
@@ -56,8 +55,7 @@ def lower_for_cpu(
     locations = tuple(argument.location for argument in program.entry.regions[0].blocks[0].arguments)
     signature = program.lower(*pipelines.cpu_pipeline(check, isa, half, skew))
     require_valid(module, signature.name)
-    checks, labels = checks_of(module), labels_of(module)
-    return Lowered(module, replace(signature, status=bool(checks)), checks, labels, locations)
+    return Lowered(module, signature, checks_of(module), labels_of(module), locations)
 
 
 def compile_for_cpu(source: Source, entry: str | None, check: bool, filename: str) -> CpuFunction:

@@ -174,9 +174,7 @@ def signature_of(function: ir.Operation) -> Signature:
     """Arguments and results as parts. CompileError for other types than numbers and tensors of them."""
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
     name = name_of(function)
-    return Signature(
-        name, tuple(_group(name, t) for t in type_.inputs), tuple(_group(name, t) for t in type_.results), False
-    )
+    return Signature(name, tuple(_group(name, t) for t in type_.inputs), tuple(_group(name, t) for t in type_.results))
 
 
 def _group(function: str, type_: ir.Type) -> Group:

@@ -13,6 +13,9 @@ STOPPED = -1
 SKEWED = -2
 """What it gives for data of which a component is much longer than the others, where the program shares none."""
 
+CHECKED = -3
+"""What it gives for data that a run-time check refuses, of which the call's record tells."""
+
 
 class _Raised(threading.local):
     """What a callback of the running call raised, by thread."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragged_dialect.checks import Check
 from ragged_dialect.runtime.arguments import Flattener, by_position
-from ragged_dialect.runtime.callbacks import SKEWED, STOPPED, stopped
+from ragged_dialect.runtime.callbacks import CHECKED, SKEWED, STOPPED, stopped
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.memory import explained, no_memory
 from ragged_dialect.runtime.recompiled import Recompiled
@@ -42,7 +42,7 @@ class PackedFunction:
         self._checks = checks
         self._run = run
         self._keep = keep
-        self._input, self._output, self._status = layout.input, layout.output, layout.status
+        self._input, self._output = layout.input, layout.output
         self._read = layout.fields.unpack_from
         self._free: list[Frame] = []
 
@@ -61,20 +61,17 @@ class PackedFunction:
         memory[self._input] = packed
         size = self._run(address)
         if size:
+            record = frame.record
+            self._free.append(frame)
             if size == SKEWED and self._again is not None:
-                self._free.append(frame)
                 self._other = self._other or self._again().named(self._name)
                 return self._other(packed)
+            if size == CHECKED:
+                raise_failed(self._checks, record)
             raise stopped() if size == STOPPED else no_memory(self._name, size)
         fields = self._read(memory, self._output)
         self._free.append(frame)
-        if not self._status:
-            return fields
-        results = fields[self._status :]
-        if fields[0]:
-            self._layout.free(results, set())
-            raise_failed(self._checks, fields[: self._status])
-        return results
+        return fields
 
 
 class CpuFunction(Recompiled):

@@ -22,34 +22,41 @@ from ragged_dialect.runtime.signature import Argument, Array, Part, Signature, s
 from ragged_dialect.runtime.status import STATUS_ENTRIES
 
 _WORD = 8
+_SLOTS = 1 + STATUS_ENTRIES
+"""The words of a frame before its slots."""
+
+_RECORD = struct.Struct(f"={STATUS_ENTRIES}q")
 
 
 class Frame(NamedTuple):
-    """The memory of one call at a time: the function's address, slots, what they point to if that is a
-    pointer, descriptors and scalars of the arguments, the struct of the results."""
+    """The memory of one call at a time: the function's address, the status record, slots, what they point to if that
+    is a pointer, descriptors and scalars of the arguments, the struct of the results."""
 
     bytes: memoryview
     address: int
+
+    @property
+    def record(self) -> tuple[int, ...]:
+        """The status record of a call that a check ended."""
+        return _RECORD.unpack_from(self.bytes, _WORD)
 
 
 class FrameLayout:
     """What is where in the frames of a function; the same for every call.
 
     `input` are the bytes of a frame that hold the packed arguments, in their order; `output` is where it holds the
-    struct of the results, with `fields`: `status` ones of the status, where there is one, and the results in
-    their order, an array by the fields of its descriptor."""
+    struct of the results, with `fields`: the results in their order, an array by the fields of its descriptor."""
 
     def __init__(self, signature: Signature, entry: int) -> None:
         self._entry = entry
         self._arguments = [part for group in signature.arguments for part in group.parts]
         self._results = [part for group in signature.results for part in group.parts]
-        self.status = STATUS_ENTRIES if signature.status else 0
-        self._direct = not self.status and len(self._results) == 1 and self._results[0].shape is None
+        self._direct = len(self._results) == 1 and self._results[0].shape is None
         formats = [_argument_format(part) for part in self._arguments]
         self._packed = struct.Struct("=" + "".join(formats))
-        self.fields = struct.Struct(_result_format(self._results, self.status))
+        self.fields = struct.Struct(_result_format(self._results))
         slots = len(self._arguments) + bool(self.fields.size)
-        start = (1 + 2 * slots) * _WORD
+        start = (_SLOTS + 2 * slots) * _WORD
         sizes = [struct.calcsize("=" + text) for text in formats]
         self._starts = [start + sum(sizes[:k]) for k in range(len(sizes))]
         self.output = start + self._packed.size
@@ -63,7 +70,7 @@ class FrameLayout:
         if self.fields.size:
             targets.insert(len(targets) if self._direct else 0, (self.output, not self._direct))
         words[0] = self._entry
-        for slot, (at, indirect) in enumerate(targets, 1):
+        for slot, (at, indirect) in enumerate(targets, _SLOTS):
             pointer = len(targets) + slot
             words[pointer] = base + at
             words[slot] = base + (pointer * _WORD if indirect else at)
@@ -115,9 +122,9 @@ def _argument_format(part: Part) -> str:
     return f"{text}{_WORD - part.dtype.itemsize}x"
 
 
-def _result_format(parts: Sequence[Part], status: int) -> str:
+def _result_format(parts: Sequence[Part]) -> str:
     """The struct as C lays it out."""
-    text, at = f"={status}q", status * _WORD
+    text, at = "=", 0
     for part in parts:
         size = part.dtype.itemsize if part.shape is None else _WORD * (3 + 2 * len(part.shape))
         gap = -at % (part.dtype.itemsize if part.shape is None else _WORD)

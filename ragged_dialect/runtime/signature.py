@@ -80,12 +80,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Signature:
-    """Arguments and results of a function; `status` tells whether a status precedes the results."""
+    """Arguments and results of a function."""
 
     name: str
     arguments: tuple[Group, ...]
     results: tuple[Group, ...]
-    status: bool
 
     def grouped(self, parts: Sequence[Argument]) -> Argument | tuple[Argument, ...] | None:
         """The flat results of a call as the user gets them: None, one result, or a tuple of them; the

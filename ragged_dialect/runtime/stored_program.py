@@ -100,7 +100,7 @@ class CpuProgram:
         data = _read(_CPU, content)
         checks = _checks(data)
         names, vectors, code = tuple(data["labels"]), tuple(data["vectors"]), _object(base64.b64decode(data["code"]))
-        signature = _signature(data, bool(checks))
+        signature = _signature(data)
         source = None if data["source"] is None else _text(*data["source"])
         return cls(signature, data["symbol"], checks, names, vectors, bool(data["parallel"]), code, source)
 
@@ -146,7 +146,7 @@ class DeviceProgram:
             tuple(data["labels"]),
             tuple(data["reads_back"]),
         )
-        return cls(_signature(data, False), host, data["kernels"])
+        return cls(_signature(data), host, data["kernels"])
 
 
 def _written(kind: str, data: _Data) -> bytes:
@@ -178,9 +178,9 @@ def _signature_data(signature: Signature) -> _Data:
     }
 
 
-def _signature(data: _Data, status: bool) -> Signature:
+def _signature(data: _Data) -> Signature:
     arguments, results = (tuple(_group(group) for group in data[name]) for name in ("arguments", "results"))
-    return Signature(data["name"], arguments, results, status)
+    return Signature(data["name"], arguments, results)
 
 
 def _group_data(group: Group) -> _List:

@@ -26,6 +26,7 @@ from ragged_dialect.asm.module import parse_module
 from ragged_dialect.checks import CHECK_KINDS, Check
 from ragged_dialect.dialect import context
 from ragged_dialect.execution import lower_for_cpu
+from ragged_dialect.runtime.callbacks import CHECKED
 from ragged_dialect.runtime.signature import Group, Part, Signature
 
 pytestmark = pytest.mark.skipif(NO_CC is not None, reason=NO_CC or "")
@@ -85,13 +86,17 @@ def test_texts_of_all_checks(tmp_path: Path) -> None:
     ops = ('ragged.x "%d" {i} \\ é??=', "ragged.partition")
     checks = [Check(kind, ops[k % 2], k) for k, kind in enumerate(CHECK_KINDS)]
     number = Group((Part("value", np.dtype(np.int64), None),))
-    signature = Signature("f", (number,) * 5, (), True)
+    signature = Signature("f", (number,) * 5, ())
     (tmp_path / "f.h").write_text(header(signature, parameters(signature)))
     (tmp_path / "wrapper.c").write_text(wrapper(signature, checks, "f.h", threaded=False))
-    (tmp_path / "program.c").write_text("void _mlir_packed_rg__f(void **slots) {\n"
-                          "  for (int k = 0; k < 5; k++) ((long *)slots[0])[k] = *(long *)slots[k + 1];\n}\n"
-                          "long ragged_call(void (*f)(void **), void **slots) { f(slots); return 0; }\n"
-                          )  # fmt: skip
+    program = f"""
+        void _mlir_packed_rg__f(void **slots) {{ (void)slots; }}
+        long ragged_call(void (*f)(void **), void **slots, long *status) {{
+          f(slots);
+          for (int k = 0; k < 5; k++) status[k] = *(long *)slots[k];
+          return {CHECKED};
+        }}"""
+    (tmp_path / "program.c").write_text(program)
     strict = ["cc", "-std=gnu99", "-Wall", "-Wextra", "-Werror", "-c", "-o", "f.o", "wrapper.c"]
     subprocess.run(strict, check=True, cwd=tmp_path)
     link(tmp_path, ["wrapper.c", "program.c"], "libf.so", "libf.so", ["f", "f_error"], [])

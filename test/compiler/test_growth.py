@@ -15,7 +15,6 @@ from ragged_dialect.handles import visit_all
 from ragged_dialect.ir import walk
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers.subviews import is_own
-from ragged_dialect.lowering.checks.convert_ragged_checks_to_scf import ConvertRaggedChecksToScf
 from ragged_dialect.lowering.gpu.passes.convert_forall_to_gpu import ConvertForallToGpu
 from ragged_dialect.lowering.gpu.passes.merge_ragged_checks import MergeRaggedChecks
 from ragged_dialect.lowering.loops.cascade_ragged_sums import CascadeRaggedSums
@@ -26,26 +25,6 @@ from ragged_dialect.passes.analysis.structure import keys
 from ragged_dialect.passes.analysis.structure.facts import Facts
 from ragged_dialect.passes.ragged_canonicalize import RaggedCanonicalize
 from ragged_dialect.passes.ragged_fuse import RaggedFuse
-
-
-def test_a_value_that_nothing_writes_goes_through_few_guards_to_one_that_fails_first() -> None:
-    """One-shot-bufferize looks for what wrote it in all guards that are in each other, again in every one."""
-    checks = "\n".join(
-        f'ragged.assert_valid %i{k}, %n {{kind = "index", op = "step", level = 0}} : (index, index) -> ()\n'
-        f"%i{k + 1} = tensor.extract %t[%i{k}] : tensor<?xindex>"
-        for k in range(30)
-    )
-    module = transform(
-        f"""func.func @f(%t: tensor<?xindex>, %i0: index, %n: index) -> tensor<?xindex> {{
-          {checks}
-          %view = tensor.extract_slice %t[0] [%i30] [1] : tensor<?xindex> to tensor<?xindex>
-          return %view : tensor<?xindex>
-        }}""",
-        ConvertRaggedChecksToScf(),
-    )
-    guards = [op for op in find_ops(module, "scf.if") if "tensor" in str(op.results[-1].type)]
-    written = [any(o.name == "bufferization.to_tensor" for o in op.regions[0].blocks[0].operations) for op in guards]
-    assert written == [k % 8 == 7 for k in range(30)]
 
 
 @pytest.mark.parametrize("wrong", [None, 0, 7, 8, 23])

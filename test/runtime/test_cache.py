@@ -235,7 +235,7 @@ def test_programs_as_bytes() -> None:
     )
     constants = {"c": np.array([[1.5], [-2]], bf16), "d": np.array(3), "e": np.zeros((0, 2), bool)}
     host = HostProgram("def bind(rt): …", constants, (Check("index", "ragged.select", 0),), ("x",), ("memref.load",))
-    program = DeviceProgram(Signature("f", (group, *scalars), (group,), False), host, "kernels")
+    program = DeviceProgram(Signature("f", (group, *scalars), (group,)), host, "kernels")
     again = DeviceProgram.from_bytes(program.to_bytes())
     assert (again.signature, again.kernels) == (program.signature, program.kernels)
     assert (again.host.source, again.host.checks, again.host.labels) == (host.source, host.checks, host.labels)

@@ -192,9 +192,7 @@ def test_programs_as_bytes() -> None:
     )
     group = Group(parts)
     checks = (Check("index", "ragged.select", 0),)
-    program = CpuProgram(
-        Signature("f", (group,), (group,), True), "s", checks, ("x",), ("_ZGVdN4v_exp",), True, b"\x7fELF"
-    )
+    program = CpuProgram(Signature("f", (group,), (group,)), "s", checks, ("x",), ("_ZGVdN4v_exp",), True, b"\x7fELF")
     assert CpuProgram.from_bytes(program.to_bytes()) == program
 
 

@@ -86,7 +86,7 @@ def test_results_share_no_memory(cupy: StandIn) -> None:
     text = """func.func @f(%x: memref<?x2xf32>) -> (memref<?x2xf32>, memref<?x2xf32>) {
       return %x, %x : memref<?x2xf32>, memref<?x2xf32>
     }"""
-    f = function(cupy, text, Signature("f", (MATRIX,), (MATRIX, MATRIX), False))
+    f = function(cupy, text, Signature("f", (MATRIX,), (MATRIX, MATRIX)))
     x = on_device(cupy, np.ones((2, 2), F32))
     a, b = f(x)
     assert len({x.data.ptr, a.data.ptr, b.data.ptr}) == 3
@@ -95,7 +95,7 @@ def test_results_share_no_memory(cupy: StandIn) -> None:
 
 def test_views_of_arguments_are_copied(cupy: StandIn) -> None:
     views = (MATRIX, one(F32, (None,)), one(F32, (None, 1, 2)))
-    f = function(cupy, VIEWS, Signature("f", (MATRIX, INDEX, INDEX), views, False))
+    f = function(cupy, VIEWS, Signature("f", (MATRIX, INDEX, INDEX), views))
     x = on_device(cupy, np.arange(4, dtype=F32).reshape(2, 2))
     results = f(x, 0, 2)
     assert [r.get().tolist() for r in results] == [[[1, 1], [3, 3]], [0, 1, 2, 3], [[[0, 1]], [[2, 3]]]]
@@ -124,7 +124,7 @@ def test_bfloat16_by_value(cupy: StandIn) -> None:
       }
       gpu.module @kernels { gpu.func @k(%a: bf16) kernel { gpu.return } }
     }"""
-    signature = Signature("f", (one(ml_dtypes.bfloat16),), (), False)
+    signature = Signature("f", (one(ml_dtypes.bfloat16),), ())
     assert function(cupy, text, signature)(1.5) is None
     assert cupy.launches[0][3] == (np.uint16(0x3FC0),)
 
@@ -191,7 +191,7 @@ def test_index_vectors_are_widened(cupy: StandIn) -> None:
       return %v, %o : memref<?xf32>, memref<?xi64>
     }"""
     group = Group(parts, shape)
-    f = function(cupy, text, Signature("f", (group,), (group,), False))
+    f = function(cupy, text, Signature("f", (group,), (group,)))
     for dtype in (np.int32, np.uint8, I64):
         values, offsets = f((on_device(cupy, np.ones(2, F32)), on_device(cupy, np.array([0, 2], dtype))))
         assert (offsets.dtype, offsets.get().tolist(), values.get().tolist()) == (np.dtype(I64), [0, 2], [1, 1])

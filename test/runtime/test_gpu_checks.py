@@ -121,7 +121,7 @@ module attributes {gpu.container_module, ragged.checks = [["index", "ragged.sele
 
 
 def test_a_load_raises_a_failure_before_it(cupy: StandIn) -> None:
-    f = function(cupy, READS, Signature("f", (VECTOR, INDEX), (INDEX,), False))
+    f = function(cupy, READS, Signature("f", (VECTOR, INDEX), (INDEX,)))
     x = on_device(cupy, [7, 8])
     assert f(x, 1) == 8
     with pytest.raises(RangeError) as error:
@@ -160,7 +160,7 @@ def test_overhead_of_a_launch(cupy: StandIn) -> None:
     )
     head = "module attributes {gpu.container_module} { func.func @f(%n: index) { %c1 = arith.constant 1 : index "
     text = f"{head}{lines} return }}"
-    f = function(cupy, text + KERNELS, Signature("f", (INDEX,), (), False))
+    f = function(cupy, text + KERNELS, Signature("f", (INDEX,), ()))
     best = min(_seconds(f, cupy) for _ in range(20))
     assert best / launches < 15e-6
 

@@ -73,7 +73,7 @@ module attributes {gpu.container_module, ragged.checks = [["index", "ragged.sele
 
 def test_a_failed_check_explains_a_size(cupy: StandIn) -> None:
     """Of a buffer that there is no memory for; a negative one is no size."""
-    signature = Signature("f", (INDEX,), (VECTOR,), False)
+    signature = Signature("f", (INDEX,), (VECTOR,))
     f = function(cupy, SIZED, signature)
     _, emulated = device(SIZED, {"check": bound})
     for run in (f, emulated):
@@ -117,7 +117,7 @@ def test_a_grid_that_is_too_large(cupy: StandIn) -> None:
     text = "module attributes {gpu.container_module} { func.func @f(%n: index) { %c1 = arith.constant 1 : index " + (
         "gpu.launch_func @kernels::@one blocks in (%c1, %n, %c1) threads in (%c1, %c1, %c1) args(%n : index) return }"
     )
-    f = function(cupy, text + KERNELS, Signature("f", (INDEX,), (), False))
+    f = function(cupy, text + KERNELS, Signature("f", (INDEX,), ()))
     with pytest.raises(DeviceError) as error:
         f(2**16)
     assert str(error.value) == ("f: expected a grid of at most (2147483647, 65535, 65535) blocks, got (1, 65536, 1)")

@@ -27,15 +27,14 @@ def one(dtype: Any, shape: tuple[int | None, ...] | None = None) -> Group:
 
 
 MATRIX, VECTOR, INDEX = one(np.float32, (None, 2)), one(np.int64, (None,)), one(np.int64)
-SCALE = Signature("f", (MATRIX, one(np.float32), one(bool)), (MATRIX,), False)
+SCALE = Signature("f", (MATRIX, one(np.float32), one(bool)), (MATRIX,))
 """Of a program that launches `scale`."""
-BOUND = Signature("f", (INDEX,), (INDEX,), False)
+BOUND = Signature("f", (INDEX,), (INDEX,))
 """Of a program that launches `bound`."""
 LOADS = Signature(
     "f",
     (VECTOR, INDEX),
     (INDEX, VECTOR, one(ml_dtypes.bfloat16, (2,)), one(bool), one(np.float32), one(np.int64, (3,))),
-    False,
 )
 """Of a program that reads memory of the device."""
 
