@@ -25,8 +25,8 @@ class HoistRaggedAllocs(RaggedPass):
     ```
 
     Short components take less time than an allocation. Only where the size follows from index vectors that the loop
-    does not write, nor checks indices of, and is that of the first dim. Preconditions: bufferized, deallocated; parallel
-    loops are outlined, so that threads do not share the buffer; a body writes what it reads.
+    does not write, nor checks indices of, and is that of the first dim. Preconditions: bufferized, deallocated;
+    parallel loops are outlined, so that threads do not share the buffer; a body writes what it reads.
     """
 
     def run(self, op: ir.Operation) -> None:
