@@ -89,7 +89,7 @@ def _llvm(half: str) -> Stage:
     )
 
 
-def _loops(isa: str, half: str, skew: str) -> Stage:
+def _loops(isa: str, half: str, skew: str, tiles: bool) -> Stage:
     fused = "avx2" if (isa, half) == ("none", "native") else isa  # what has F16C has FMA, as x86-64-v3
     return Stage(
         "loops",
@@ -100,7 +100,8 @@ def _loops(isa: str, half: str, skew: str) -> Stage:
         "convert-ragged-copies-to-linalg,"
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
-        f"vectorize-ragged-products{{isa={isa}}},hoist-stack-buffers,func.func(convert-linalg-to-loops),"
+        f"vectorize-ragged-products{{isa={isa} tiles={str(tiles).lower()}}},hoist-stack-buffers,"
+        "func.func(convert-linalg-to-loops),"
         f"cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
         f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),prefetch-ragged-rows,"
         f"vectorize-ragged-loops{{isa={isa}}},settle-ragged-roundings{{isa={fused}}},hoist-ragged-allocs",
@@ -110,10 +111,13 @@ def _loops(isa: str, half: str, skew: str) -> Stage:
 _SKEW = {"share": "share-long-components,", "refuse": "share-long-components{refuse=true},", "none": ""}
 
 
-def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew: str = "share") -> tuple[Stage, ...]:
+def cpu_pipeline(
+    check: bool = True, isa: str = "auto", half: str = "auto", skew: str = "share", tiles: bool = True
+) -> tuple[Stage, ...]:
     """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks,
     `isa` is that of `expand-ragged-math`, `half` that of `expand-ragged-floats`. Components that are much longer than
     the others are shared by threads (`skew=share`, see `share-long-components`), refused, or run like others (`none`).
+    Without `tiles` AMX's are not used, which a process has to ask Linux for: ours do.
     CompileError for features of the processor that are set wrongly, PassError for another `skew`."""
     masked_features()
     _require_words(isa=isa, half=half)
@@ -132,7 +136,7 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew
         _scf(isa),
         _DENSE,
         _BUFFER,
-        _loops(isa, half, skew),
+        _loops(isa, half, skew, tiles),
         _llvm(half),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import re
@@ -26,13 +27,17 @@ _CHAIN = (
     "avx512dq",
     "avx512bw",
     "avx512bf16",
+    "amx-bf16",
 )
 _INEXACT = ("-avx512bf16", "-avxneconvert")
 """Roundings to bf16 that take subnormals for zeros. LLVM uses them for values that are bf16 already, too, where it has
 kept them as f32."""
 _NEVER = "amx"
 """Begins names that differ between the LLVMs of the bindings and of llvmlite; code uses none of them by itself."""
-_IN_CPUINFO = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "avx512bf16": "avx512_bf16"}
+_TILES = "amx_bf16"
+_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XFEATURE_XTILEDATA = 158, 0x1023, 18
+"""The number of a system call, and its arguments (Documentation/arch/x86/xstate.rst of Linux)."""
+_IN_CPUINFO = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "avx512bf16": "avx512_bf16", "amx-bf16": _TILES}
 
 
 def masked_features() -> tuple[str, ...]:
@@ -91,7 +96,14 @@ def _own_features() -> tuple[str, ...]:
 
 @cache
 def _flags() -> frozenset[str]:
-    return frozenset(_entry("flags").split())
+    found = frozenset(_entry("flags").split())
+    return found if _TILES not in found or _may_use_tiles() else found - {_TILES}
+
+
+def _may_use_tiles() -> bool:
+    """Whether Linux lets this process, and those it forks, use tiles, which it has to ask for: signals need more of
+    their stacks then, and it is refused where one of them is too small."""
+    return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XFEATURE_XTILEDATA) == 0
 
 
 @cache

@@ -106,7 +106,8 @@ class ExpandRaggedMath(RaggedPass):
     finalize-memref-to-llvm, convert-cf-to-llvm, convert-func-to-llvm. The JIT loads
     `math.library.required_libraries()`; an object file links -lmvec -lm.
 
-    `isa` chooses the vector variants: none, sse, avx2, avx512, avx512bf16 (as avx512), or auto for what the host has.
+    `isa` chooses the vector variants: none, sse, avx2, avx512, avx512bf16 and amxbf16 (as avx512), or auto for what the
+    host has.
     """
 
     isa: str = "auto"

@@ -14,7 +14,7 @@ from ragged_dialect.lowering.buffers.subviews import subview
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, transposed
 from ragged_dialect.lowering.products.product import Places, Product
 
-_DEPTH = 256
+DEPTH = 256
 """Products that a register adds before its sum goes to memory: a panel of the right side for them is 32 KiB, a first
 cache of a processor with AVX-512 (16 KiB with less), and long sums are sums of sums. Large products take 0.95 of their
 time with 128."""
@@ -62,11 +62,15 @@ class ProductEmitter:
         self.rows = product.out.extent(product.m)
         self.depth = product.left.extent(product.k)
         self.columns = product.out.extent(product.n)
-        self.stretch = _DEPTH if product.left.loops[-1] == product.k else _APART
+        self.stretch = self._stretch()
         self.deepest = min(self.depth, self.stretch) if isinstance(self.depth, int) else self.stretch
         self.panel = self._scratch()
         self.row = None if out[-1] == product.n else regs.scratch(1)
         self.wide = self._wide()
+
+    def _stretch(self) -> int:
+        """Products that are added before the sums go to memory."""
+        return DEPTH if self.product.left.loops[-1] == self.product.k else _APART
 
     def _scratch(self) -> ir.Value:
         """Room for a panel of the right side, in whole squares."""
@@ -85,7 +89,7 @@ class ProductEmitter:
 
     def _strips(self, places: Places) -> None:
         """Parts of the left side that stay in the second cache while the panels go over them."""
-        high = max(_STRIP // (max(self.deepest, 1) * self.regs.size * self.regs.rows), 1) * self.regs.rows
+        high = self._strip()
 
         def part(m: ir.Value, k: ir.Value) -> None:
             rows = build.minimum(build.sub(self.rows, m), high)
@@ -97,6 +101,10 @@ class ProductEmitter:
             return flow.strided(0, self.stretch, all_, [], lambda k, _: part(m, k))
 
         flow.strided(0, high, self.rows, [], strip)
+
+    def _strip(self) -> int:
+        """The rows of a part."""
+        return max(_STRIP // (max(self.deepest, 1) * self.regs.size * self.regs.rows), 1) * self.regs.rows
 
     def _wide(self) -> list[RegisterBlock]:
         """Blocks of fewer rows and more columns, for up to the rows of a usual one: few rows wait for the right

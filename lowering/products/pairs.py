@@ -15,7 +15,7 @@ from ragged_dialect._mlir import arith, ir, llvm, memref, vector
 from ragged_dialect._mlir import math as mlir_math
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.products.emit import Part, ProductEmitter, Step, Sums
+from ragged_dialect.lowering.products.emit import Part, ProductEmitter, Step
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, transposed
 from ragged_dialect.lowering.products.product import Places
 
@@ -32,7 +32,7 @@ _Add = Callable[[ir.Value, ir.Value, ir.Value], ir.Value]
 
 
 @dataclass(frozen=True)
-class _Part(Part):
+class PairPart(Part):
     """With the smallest exponent on the left side, but of zeros; None where that is not known."""
 
     least: ir.Value | None
@@ -44,13 +44,13 @@ class PairEmitter(ProductEmitter):
     def _scratch(self) -> ir.Value:
         pairs = build.ceildiv(self.deepest, 2)
         rows = build.ceildiv(pairs, self.regs.square) * self.regs.square
-        return replace(self.regs, element=_integer(32)).scratch(rows)
+        return replace(self.regs, element=integer(32)).scratch(rows)
 
     def _wide(self) -> list[RegisterBlock]:
         return []
 
     def _of_few(self, wide: Sequence[RegisterBlock], places: Places, part: Part) -> None:
-        self._panels(places, _Part(part.m, part.rows, part.k, part.depth, self._least_of_left(places, part)))
+        self._panels(places, PairPart(part.m, part.rows, part.k, part.depth, self._least_of_left(places, part)))
 
     def _least_of_left(self, places: Places, part: Part) -> ir.Value | None:
         """The smallest exponent of a part of it, None where it is not along memory."""
@@ -66,27 +66,34 @@ class PairEmitter(ProductEmitter):
             def some(j: ir.Value, least: list[ir.Value]) -> list[ir.Value]:
                 there = left.at({**places, outer: build.add(first, i), along: build.add(inner, j)})
                 used = build.minimum(build.sub(lanes, j), regs.lanes)
-                return [_smaller(least[0], replace(regs, used=used).load_at(left.buffer, there))]
+                return [smaller(least[0], replace(regs, used=used).load_at(left.buffer, there))]
 
             return flow.strided(0, regs.lanes, lanes, least, some)
 
-        return _exponent(*flow.for_loop(count, [_largest(regs.lanes)], row))
+        return exponent(*flow.for_loop(count, [largest(regs.lanes)], row))
 
     def _panel(self, regs: RegisterBlock, places: Places, n: Mixed, part: Part) -> None:
-        assert isinstance(part, _Part)
+        assert isinstance(part, PairPart)
         here: Places = {**places, self.product.n: n}
         least = self._turned(regs, here, part) if self.product.turned else self._copied(regs, here, part)
 
-        def blocks(add: _Add) -> None:
-            sums: Sums = partial(self._pair_sums, add)
-            self._blocks(regs, here, self.panel, part, sums=sums)
+        def all_numbers() -> None:
+            self._in_all_numbers(regs, here, part)
 
         if part.least is None:
-            blocks(_fused)
+            all_numbers()
             return
         least_of_all = build.minimum(part.least, least)
         normal = arith.andi(build.more(least_of_all, 0), build.at_least(build.add(part.least, least), _NORMAL))
-        flow.choose(normal, partial(blocks, _dots), partial(blocks, _fused), [])
+        flow.choose(normal, lambda: self._in_normal_numbers(regs, here, part), all_numbers, [])
+
+    def _in_normal_numbers(self, regs: RegisterBlock, places: Places, part: PairPart) -> None:
+        """A panel times all rows of a part, where neither factors nor sums are below the smallest normal number."""
+        self._blocks(regs, places, self.panel, part, sums=partial(self._pair_sums, _dots))
+
+    def _in_all_numbers(self, regs: RegisterBlock, places: Places, part: PairPart) -> None:
+        """The same to the last bit, where they may be."""
+        self._blocks(regs, places, self.panel, part, sums=partial(self._pair_sums, _fused))
 
     def _copied(self, regs: RegisterBlock, places: Places, part: Part) -> ir.Value:
         """Pairs of rows as a panel, and the smallest exponent in them."""
@@ -99,17 +106,17 @@ class PairEmitter(ProductEmitter):
             steps = [build.mul(j, 2), build.add(build.mul(j, 2), 1)][: 1 + both]
             rows = [short.load_at(there, [build.value(step), build.value(0)]) for step in steps]
             for row, step in zip(rows, steps, strict=True):
-                least = _smaller(least, row)
+                least = smaller(least, row)
                 short.prefetch(there, [build.value(step), build.value(regs.lanes)])
             mixed = vector.interleave(rows[0], rows[1] if both else short.splat(0.0))
-            regs.store(vector.bitcast(_vector(regs.lanes, 32), mixed), self.panel, j)
+            regs.store(vector.bitcast(vector_of(regs.lanes, 32), mixed), self.panel, j)
             return least
 
         def odd(least: ir.Value) -> list[ir.Value]:
             return self._if_odd(part, lambda: [pair(whole, least, both=False)], [least])
 
-        [least] = flow.for_loop(whole, [_largest(regs.lanes)], lambda j, so_far: [pair(j, so_far[0])])
-        return _exponent(*odd(least))
+        [least] = flow.for_loop(whole, [largest(regs.lanes)], lambda j, so_far: [pair(j, so_far[0])])
+        return exponent(*odd(least))
 
     def _turned(self, regs: RegisterBlock, places: Places, part: Part) -> ir.Value:
         """Pairs in columns as rows of a panel, by squares, and the smallest exponent in them. Elements behind the last
@@ -124,21 +131,21 @@ class PairEmitter(ProductEmitter):
                 columns = [build.minimum(build.add(build.add(places[n], first), i), last) for i in range(regs.square)]
                 at = [right.at({**places, n: column, self.product.k: build.add(j, part.k)}) for column in columns]
                 found = [one.load_at(right.buffer, x) for x in at]
-                pairs = [vector.bitcast(_vector(regs.square, 32), x) for x in found]
+                pairs = [vector.bitcast(vector_of(regs.square, 32), x) for x in found]
                 for i, row in enumerate(transposed(pairs)):
                     vector.store(row, self.panel, [build.add(build.divide(j, 2), i), first])
                 for x in found:
-                    least = [_smaller(least[0], x)]
+                    least = [smaller(least[0], x)]
                 return least
 
             return flow.strided(0, regs.square, regs.lanes, least, square)
 
-        return _exponent(*flow.strided(0, short.lanes, part.depth, [_largest(short.lanes)], squares))
+        return exponent(*flow.strided(0, short.lanes, part.depth, [largest(short.lanes)], squares))
 
     def _pair_sums(
         self, add: _Add, regs: RegisterBlock, places: Sequence[Places], panel: ir.Value, part: Part, ahead: Step | None
     ) -> list[ir.Value]:
-        pairs = replace(regs, element=_integer(32), used=None)
+        pairs = replace(regs, element=integer(32), used=None)
 
         def step(j: Mixed, sums: list[ir.Value], both: bool = True) -> list[ir.Value]:
             row = pairs.load_at(panel, [build.value(j), build.value(0)])
@@ -158,7 +165,7 @@ class PairEmitter(ProductEmitter):
         steps = [j, build.add(j, 1)][: 1 + both]
         rows = [block.load_at(left.buffer, left.at({**places[0], product.k: build.add(part.k, k)})) for k in steps]
         mixed = vector.interleave(rows[0], rows[1] if both else block.splat(0.0))
-        pairs = vector.bitcast(_vector(len(places), 32), mixed)
+        pairs = vector.bitcast(vector_of(len(places), 32), mixed)
         return [vector.extract(pairs, [], [i]) for i in range(len(places))]
 
     def _pair(self, row: Places, part: Part, j: Mixed, both: bool) -> ir.Value:
@@ -167,10 +174,10 @@ class PairEmitter(ProductEmitter):
         at = [left.at({**row, k: build.add(part.k, step)}) for step in (j, build.add(j, 1))]
         if both and left.loops[-1] == k and left.is_along_memory():
             two = vector.load(ir.VectorType.get([2], ir.BF16Type.get()), left.buffer, at[0])
-            return vector.extract(vector.bitcast(_vector(1, 32), two), [], [0])
-        halves = [arith.bitcast(_integer(16), memref.load(left.buffer, x)) for x in at[: 1 + both]]
-        low, *high = [arith.extui(_integer(32), x) for x in halves]
-        return arith.ori(low, arith.shli(high[0], build.constant(_integer(32), 16))) if high else low
+            return vector.extract(vector.bitcast(vector_of(1, 32), two), [], [0])
+        halves = [arith.bitcast(integer(16), memref.load(left.buffer, x)) for x in at[: 1 + both]]
+        low, *high = [arith.extui(integer(32), x) for x in halves]
+        return arith.ori(low, arith.shli(high[0], build.constant(integer(32), 16))) if high else low
 
     def _if_odd(self, part: Part, last: Callable[[], list[ir.Value]], values: list[ir.Value]) -> list[ir.Value]:
         """What there is after a last step, which has no second one; else the values before."""
@@ -180,43 +187,54 @@ class PairEmitter(ProductEmitter):
         return flow.choose(odd, last, lambda: values, [x.type for x in values])
 
 
-def _integer(bits: int) -> ir.Type:
+def integer(bits: int) -> ir.Type:
     return ir.IntegerType.get_signless(bits)
 
 
-def _vector(lanes: int, bits: int) -> ir.Type:
-    return ir.VectorType.get([lanes], _integer(bits))
+def vector_of(lanes: int, bits: int) -> ir.Type:
+    return ir.VectorType.get([lanes], integer(bits))
 
 
 def _splat(lanes: int, bits: int, number: int) -> ir.Value:
-    return vector.broadcast(_vector(lanes, bits), build.constant(_integer(bits), number))
+    return vector.broadcast(vector_of(lanes, bits), build.constant(integer(bits), number))
 
 
-def _largest(lanes: int) -> ir.Value:
-    """What is smaller than nothing, as `_smaller` has it."""
+def largest(lanes: int) -> ir.Value:
+    """What is smaller than nothing, as `smaller` has it."""
     return _splat(lanes, 16, -1)
 
 
-def _smaller(least: ir.Value, x: ir.Value) -> ir.Value:
+def smaller(least: ir.Value, x: ir.Value) -> ir.Value:
     """Lane by lane the bits of the smallest magnitude but zero, less one, and those of a row of bf16."""
     lanes = x.type.shape[0]
-    size = arith.andi(vector.bitcast(_vector(lanes, 16), x), _splat(lanes, 16, _SIZE))
+    size = arith.andi(vector.bitcast(vector_of(lanes, 16), x), _splat(lanes, 16, _SIZE))
     return arith.minui(least, arith.subi(size, _splat(lanes, 16, 1)))
 
 
-def _exponent(least: ir.Value) -> ir.Value:
-    """The exponent of what `_smaller` found, larger than any where that is nothing."""
+def exponent(least: ir.Value) -> ir.Value:
+    """The exponent of what `smaller` found, larger than any where that is nothing."""
     less_one: ir.Value = arith.index_castui(build.index_type(), build.folded(least, arith.minui))
     return arith.shrui(build.add(less_one, 1), build.value(7))
 
 
 def _fused(sums: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     """By fused multiply-adds of the halves."""
-    lanes = sums.type.shape[0]
-    ends, shift = _splat(lanes, 32, -1 << 16), _splat(lanes, 32, 16)
-    second = [vector.bitcast(sums.type, arith.andi(half, ends)) for half in (a, b)]
-    first = [vector.bitcast(sums.type, arith.shli(half, shift)) for half in (a, b)]
+    first, second = _halves(sums.type, a, b)
     return mlir_math.fma(*first, mlir_math.fma(*second, sums))
+
+
+def halves_added(apart: Sequence[ir.Value], a: ir.Value, b: ir.Value) -> list[ir.Value]:
+    """Sums of first and of second products, with those of two rows of pairs."""
+    halves = _halves(apart[0].type, a, b)
+    return [mlir_math.fma(*half, sums) for half, sums in zip(halves, apart, strict=True)]
+
+
+def _halves(wide: ir.Type, a: ir.Value, b: ir.Value) -> tuple[list[ir.Value], list[ir.Value]]:
+    """The first elements of two rows of pairs, and the second ones."""
+    lanes = wide.shape[0]
+    ends, shift = _splat(lanes, 32, -1 << 16), _splat(lanes, 32, 16)
+    first = [vector.bitcast(wide, arith.shli(half, shift)) for half in (a, b)]
+    return first, [vector.bitcast(wide, arith.andi(half, ends)) for half in (a, b)]
 
 
 def _dots(sums: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build, flow
-from ragged_dialect.ir.match import defining_op, is_zeros
+from ragged_dialect.ir.match import defining_op, enclosing, is_zeros
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers.subviews import is_address, is_own, root
 from ragged_dialect.lowering.math.library import require_isa
@@ -15,7 +17,8 @@ from ragged_dialect.lowering.products.emit import ProductEmitter
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.products.pairs import PairEmitter
 from ragged_dialect.lowering.products.product import Product, product_of
-from ragged_dialect.lowering.vector.machine import registers
+from ragged_dialect.lowering.products.tiles import TileEmitter, free_tiles, shape_tiles
+from ragged_dialect.lowering.vector.machine import Registers, registers
 from ragged_dialect.passes.base import RaggedPass
 
 _RESHAPES = ("memref.collapse_shape", "memref.expand_shape", "memref.cast")
@@ -39,12 +42,14 @@ class VectorizeRaggedProducts(RaggedPass):
     computed by half of them, with the last row again; few rows are a block of as many, which is wider.
     The order of a sum depends on its length only, but of a few rows times a right side that would be turned. `isa` is
     that of expand-ragged-math; where it has products of pairs, those of bf16 are made so, two of each sum in a lane
-    (`pairs.py`). Products of other short floats stay as they are, and in less than half a register along memory those
-    of few terms, or of many and a right side to turn; so do ends of rows where a processor has no masks.
+    (`pairs.py`), and with `tiles` in AMX's where it has these, which a process has to ask Linux for (`tiles.py`).
+    Products of other short floats stay as they are, and in less than half a register along memory those of few terms,
+    or of many and a right side to turn; so do ends of rows where a processor has no masks.
     Preconditions: bufferized, parallel loops are outlined; before hoist-stack-buffers.
     """
 
     isa: str = "auto"
+    tiles: bool = True
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the products of every function of a module."""
@@ -52,23 +57,41 @@ class VectorizeRaggedProducts(RaggedPass):
         found = registers(self.isa)
         if found is None:
             return
+        found = replace(found, tiles=found.tiles and self.tiles)
         for inner in find_ops(op, "linalg.generic"):
             product = product_of(inner)
             if product is None:
                 continue
             with ir.InsertionPoint(inner), inner.location:
                 regs = RegisterBlock.of(product.out.element, self.isa)
-                emitter = _emitter(product, found.dots)
-                if emitter is not None and product.fits(regs, found.bytes // regs.square in found.masked):
+                emitter = _emitter(product, found)
+                if emitter is None or not product.fits(regs, found.bytes // regs.square in found.masked):
+                    continue
+                with _tiles(inner) if emitter is TileEmitter else nullcontext():
                     _rewrite(inner, product, regs, emitter)
-                    inner.erase()
+                inner.erase()
 
 
-def _emitter(product: Product, dots: bool) -> type[ProductEmitter] | None:
+@contextmanager
+def _tiles(op: ir.Operation) -> Generator[None]:
+    """Tiles for what is made before an op, once for the loops around it: shaping them takes 50 ns. A call may free
+    them."""
+    while (outer := enclosing(op)).name.startswith("scf.") and not find_ops(outer, "func.call"):
+        op = outer
+    with ir.InsertionPoint(op):
+        shape_tiles()
+    yield
+    with ir.InsertionPoint.after(op):
+        free_tiles()
+
+
+def _emitter(product: Product, found: Registers) -> type[ProductEmitter] | None:
     """What has the loops of a product, None for other types."""
     if product.of == [product.out.element] * 2:
         return ProductEmitter
-    return PairEmitter if dots and product.of == [ir.BF16Type.get()] * 2 else None
+    if not found.dots or product.of != [ir.BF16Type.get()] * 2:
+        return None
+    return TileEmitter if found.tiles and TileEmitter.fits(product) else PairEmitter
 
 
 def _rewrite(op: ir.Operation, product: Product, regs: RegisterBlock, kind: type[ProductEmitter]) -> None:

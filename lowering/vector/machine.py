@@ -35,7 +35,7 @@ class Registers:
     mask can be stored side by side, and which are gathered faster than one by one, whether an instruction
     `compresses` lanes, with which all are stored side by side faster than one by one, how many there are, how many
     bytes `ahead` memory is asked for, 0 where it is not, and whether there are `dots`, which add up products of pairs
-    of bf16. Where elements cannot be masked, code for that is a branch per
+    of bf16, and `tiles` for them. Where elements cannot be masked, code for that is a branch per
     lane. Lanes that gather do not wait for each other's sums: with AVX-512 folds of numbers that are looked up take
     0.75 of the time on a Zen 5 core, with AVX2 as long as scalars."""
 
@@ -47,6 +47,7 @@ class Registers:
     count: int = 16
     ahead: int = _AHEAD
     dots: bool = False
+    tiles: bool = False
 
     def least(self, widest: int) -> int:
         """Elements of one register, of which the widest type has some bytes."""
@@ -66,11 +67,12 @@ REGISTERS = {
     "avx2": Registers(32, (4, 8), packed=(4, 8)),
     "avx512": _AVX512,
     "avx512bf16": replace(_AVX512, dots=True),
+    "amxbf16": replace(_AVX512, dots=True, tiles=True),
 }
 """By the names that `expand-ragged-math` has for them."""
 
 
-_WIDEST = (("avx512bf16", "avx512bf16"), ("avx512bw", "avx512"), ("avx2", "avx2"))
+_WIDEST = (("amx-bf16", "amxbf16"), ("avx512bf16", "avx512bf16"), ("avx512bw", "avx512"), ("avx2", "avx2"))
 """Features of processors, and what is used of those that have them."""
 
 

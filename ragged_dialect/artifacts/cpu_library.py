@@ -53,7 +53,8 @@ def write(source: Source, entry: str | None, output: Path, check: bool = True, c
     if not output.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output))
     c_compiler()
-    lowered = lower_for_cpu(source, entry, check, "auto" if cpu == HOST else "none", halves_of(cpu))
+    isa = "auto" if cpu == HOST else "none"
+    lowered = lower_for_cpu(source, entry, check, isa, halves_of(cpu), tiles=False)  # nobody asks Linux for them
     name = lowered.signature.name
     if lowered.labels:
         raise CompileError(f"{name}: expected a program without ragged.print for a library, got one that prints")

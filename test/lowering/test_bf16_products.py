@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import ml_dtypes
@@ -11,15 +12,17 @@ import pytest
 from support.bf16_sums import SUMS
 
 import ragged_dialect as rg
-from ragged_dialect import compile
+from ragged_dialect import compile, host_cpu
 from ragged_dialect.compiler import versions
+from ragged_dialect.compiler.cpu import lower_for_cpu
+from ragged_dialect.lowering.vector import machine
 
 BF16 = ml_dtypes.bfloat16
 LENGTHS = np.array([0, 1, 8, 0, 17, 130, 0])
 ROWS = int(LENGTHS.sum())
 STARTS = np.r_[0, np.cumsum(LENGTHS)]
 EXTENTS = [(1, 32), (7, 10), (130, 50), (16, 8), (515, 33), (2, 16), (64, 3)]
-LEVELS = ["", "-avx512bf16", "-avx512f"]
+LEVELS = ["", "-amx-bf16", "-avx512bf16", "-avx512f"]
 
 
 def whole(*shape: int) -> Any:
@@ -107,3 +110,34 @@ def test_code_is_kept_for_each_level(monkeypatch: pytest.MonkeyPatch) -> None:
     before = versions.machine()
     monkeypatch.setenv("RAGGED_CPU_FEATURES", "-avx512bf16")
     assert versions.machine() != before
+
+
+@pytest.mark.parametrize("tiles", [True, False])
+def test_libraries_use_no_tiles(tiles: bool) -> None:
+    """Their process would have to ask Linux for them."""
+    lowered = lower_for_cpu(SUMS.format(depth=8), isa="amxbf16", tiles=tiles)
+    assert ("tdpbf16ps" in str(lowered.module)) == tiles
+
+
+def test_tiles_are_shaped_where_calls_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads of the pool, and those of Python, have tiles of their own."""
+    w = whole(40, 48)
+    parts = [whole(n, 40) for n in (5000, 3001, 17, 0)]
+    f = rg.jit(lambda x, w: x @ w)
+    monkeypatch.setenv("RAGGED_NUM_THREADS", "2")
+
+    def run(rows: Any) -> None:
+        for _ in range(5):
+            exact(f(rg.from_lengths(rows, [len(rows) // 3, len(rows) - len(rows) // 3]), w).values, product(rows, w))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(run, parts))
+
+
+def test_where_linux_refuses_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = type("C", (), {"syscall": lambda *_: -1})
+    monkeypatch.setattr(host_cpu.ctypes, "CDLL", lambda _: refused())
+    monkeypatch.setattr(host_cpu, "_flags", host_cpu._flags.__wrapped__)
+    assert not host_cpu.host_has("amx-bf16")
+    found = machine.registers("auto")
+    assert found is None or not found.tiles

@@ -152,7 +152,7 @@ def test_refuses_taken_symbols(op: str, kind: str, isa: str, taken: str) -> None
 
 
 def test_refuses_unknown_instruction_sets() -> None:
-    expected = "expected isa to be auto or one of none, sse, avx2, avx512, avx512bf16, got avx"
+    expected = "expected isa to be auto or one of none, sse, avx2, avx512, avx512bf16, amxbf16, got avx"
     with pytest.raises(ir.MLIRError, match=expected):
         expand(one("exp", "f32"), "avx")
 
