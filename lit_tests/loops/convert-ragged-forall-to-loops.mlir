@@ -204,7 +204,7 @@ func.func @numbered(%table: memref<?x64xf32>, %ids: memref<?xi64>, %rows: memref
 // one. What is left for a later product is as large as a tile.
 // CHECK-LABEL: func.func @tiles_of_rows
 // CHECK-SAME: (%[[O:.*]]: memref<?xi64>, %[[N:.*]]: index,
-// CHECK: %[[FILLED:.*]] = arith.divui %{{.*}}, %c128{{.*}} : index
+// CHECK: %[[FILLED:.*]] = arith.divui %{{.*}}, %c256{{.*}} : index
 // CHECK: %[[TILES:.*]] = arith.addi %[[FILLED]], %[[N]] : index
 // CHECK: scf.for
 // CHECK:   %[[HIGH:.*]] = arith.minsi %{{.*}}, %[[TILES]]
@@ -212,7 +212,7 @@ func.func @numbered(%table: memref<?x64xf32>, %ids: memref<?xi64>, %rows: memref
 // CHECK:   scf.for %{{.*}} = %{{.*}} to %[[HIGH]] {{.*}} iter_args(%[[COMPONENT:.*]] = %[[FOUND]]#1)
 // CHECK:   scf.if
 // CHECK:     memref.subview %{{.*}}[%[[COMPONENT]], 0, 0] [1, 64, 64]
-// CHECK:     %[[LEFT:.*]] = memref.alloc() {{.*}} : memref<128x64xf32>
+// CHECK:     %[[LEFT:.*]] = memref.alloc() {{.*}} : memref<256x64xf32>
 // CHECK:     linalg.fill
 // CHECK:     linalg.generic
 // CHECK:     linalg.generic
