@@ -50,10 +50,11 @@ each component in a loop before, than component by component (Zen 5: layer norms
 components of 5 rows, 0.8 of 62, 1.35 of 20,000; with 32 they take 1.14 of 62). A single sum is so up to 8."""
 
 
-def _scf(isa: str) -> Stage:
+def _scf(isa: str, amx: bool) -> Stage:
     return Stage(
         "scf",
-        f"convert-ragged-to-scf{{rows={SHORT_ROW} isa={isa}}},{CANONICALIZE},cse,convert-ragged-checks-to-calls,"
+        f"convert-ragged-to-scf{{rows={SHORT_ROW} isa={isa} amx={str(amx).lower()}}},"
+        f"{CANONICALIZE},cse,convert-ragged-checks-to-calls,"
         f"protect-ragged-arguments,{CANONICALIZE},cse",
     )
 
@@ -89,7 +90,7 @@ def _llvm(half: str) -> Stage:
     )
 
 
-def _loops(isa: str, half: str, skew: str, tiles: bool) -> Stage:
+def _loops(isa: str, half: str, skew: str, amx: bool) -> Stage:
     fused = "avx2" if (isa, half) == ("none", "native") else isa  # what has F16C has FMA, as x86-64-v3
     return Stage(
         "loops",
@@ -100,7 +101,7 @@ def _loops(isa: str, half: str, skew: str, tiles: bool) -> Stage:
         "convert-ragged-copies-to-linalg,"
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
-        f"vectorize-ragged-products{{isa={isa} tiles={str(tiles).lower()}}},hoist-stack-buffers,"
+        f"vectorize-ragged-products{{isa={isa} amx={str(amx).lower()}}},hoist-stack-buffers,"
         "func.func(convert-linalg-to-loops),"
         f"cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
         f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),prefetch-ragged-rows,"
@@ -112,12 +113,12 @@ _SKEW = {"share": "share-long-components,", "refuse": "share-long-components{ref
 
 
 def cpu_pipeline(
-    check: bool = True, isa: str = "auto", half: str = "auto", skew: str = "share", tiles: bool = True
+    check: bool = True, isa: str = "auto", half: str = "auto", skew: str = "share", amx: bool = True
 ) -> tuple[Stage, ...]:
     """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks,
     `isa` is that of `expand-ragged-math`, `half` that of `expand-ragged-floats`. Components that are much longer than
     the others are shared by threads (`skew=share`, see `share-long-components`), refused, or run like others (`none`).
-    Without `tiles` AMX's are not used, which a process has to ask Linux for: ours do.
+    Without `amx` its tiles are not used, which a process has to ask Linux for: ours do.
     CompileError for features of the processor that are set wrongly, PassError for another `skew`."""
     masked_features()
     _require_words(isa=isa, half=half)
@@ -133,10 +134,10 @@ def cpu_pipeline(
             last=",ragged-overlap",
             fuse=f"{{rows={SHORT_ROW}}}",
         ),
-        _scf(isa),
+        _scf(isa, amx),
         _DENSE,
         _BUFFER,
-        _loops(isa, half, skew, tiles),
+        _loops(isa, half, skew, amx),
         _llvm(half),
     )
 

@@ -1,5 +1,5 @@
 // RUN: ragged-opt %s --split-input-file --vectorize-ragged-products="isa=amxbf16" --canonicalize --cse | FileCheck %s
-// RUN: ragged-opt %s --split-input-file --vectorize-ragged-products="isa=amxbf16 tiles=false" | FileCheck %s --check-prefix=PAIRS
+// RUN: ragged-opt %s --split-input-file --vectorize-ragged-products="isa=amxbf16 amx=false" | FileCheck %s --check-prefix=PAIRS
 
 #x = affine_map<(m, n, k) -> (m, k)>
 #w = affine_map<(m, n, k) -> (k, n)>

@@ -6,6 +6,7 @@ The softmax is kept as maximum and sum of what was seen (scores in base 2).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import arith, ir, memref, tensor
 from ragged_dialect._mlir import math as math_ops
@@ -33,7 +34,7 @@ class Forward(Lanes):
         start = [self.regs.splat(-self.largest), self.regs.splat(0.0)]
 
         def begin(number: ir.Value, own: Block, _: list[ir.Value]) -> None:
-            self.load(self.q, self.part(self.rows, number), own, head, self.factor)
+            self.begin(number, own, head)
             self.clear(self.part(self.sums, number))
             for row, x in enumerate(start):
                 self.regs.store(x, self.part(self.state, number), row)
@@ -51,19 +52,28 @@ class Forward(Lanes):
             return [made, *(flow.for_loop(own.count, outs[1:], log) if lse is not None else [])]
 
         self.each_part(block, [], begin)
-        self.run_tiles(block, head, key_head, self._tile)
+        self.run_tiles(block, head, key_head, self.meet)
         return self.each_part(block, [o] if lse is None else [o, lse], end)
+
+    def begin(self, number: ir.Value, own: Block, head: ir.Value) -> None:
+        """Put the queries of a block of a number along lanes."""
+        self.load(self.q, self.part(self.rows, number), own, head, self.factor)
 
     @property
     def largest(self) -> float:
         """The largest number of the type of sums."""
         return 1.7976931348623157e308 if isinstance(self.wide, ir.F64Type) else 3.4028234663852886e38
 
-    def _tile(self, meeting: Meeting) -> None:
+    def meet(self, meeting: Meeting) -> None:
         """A tile of keys: scores, their exponentials, and values times these."""
+        queries, sums = (self.part(x, meeting.number) for x in (self.rows, self.sums))
+        shrink = self.weigh(meeting, self.scores(queries, meeting, self.weights))
+        self.add(1, sums, self.weights, meeting, shrink)
+
+    def weigh(self, meeting: Meeting, found_at: Callable[[Sequence[ir.Value]], list[ir.Value]]) -> Number:
+        """The exponentials of scores that are found at places; what they make of those before."""
         n, low, high = self.regs.rows, meeting.low, meeting.high
-        state, queries, sums = (self.part(x, meeting.number) for x in (self.state, self.rows, self.sums))
-        found_at = self.scores(queries, meeting, self.weights)
+        state = self.part(self.state, meeting.number)
 
         def scores(place: ir.Value, top: list[ir.Value]) -> list[ir.Value]:
             places = [build.value(build.add(place, k)) for k in range(n)]
@@ -78,7 +88,7 @@ class Forward(Lanes):
         total = flow.strided(low, n, high, total, lambda place, x: [self._weights(place, top, x[0])])[0]
         for row, x in enumerate((top, total)):
             self.regs.store(x, state, row)
-        self.add(1, sums, self.weights, meeting, shrink)
+        return shrink
 
     def _highest(self, place: ir.Value, scores: list[ir.Value], top: ir.Value) -> ir.Value:
         """The highest of some scores, which are stored, and of `top`."""

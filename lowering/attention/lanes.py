@@ -104,6 +104,9 @@ class Lanes:
     heads, dim], of which the first makes scores: `queries`, where these are along the lanes, or keys. `made` are the
     widths of results. `blocks` of lanes share a tile."""
 
+    isa = "auto"
+    """Whose registers have the lanes."""
+
     def __init__(
         self, op: Attention, queries: bool, own: Sequence[ir.Value], others: Sequence[ir.Value], made: Sequence[int],
         blocks: int,
@@ -112,7 +115,7 @@ class Lanes:
         self.cap, self.scored, self.own, self.others, self.blocks = op.cap, op.scored, own, others, blocks
         element = op.q.type.element_type
         self.wide = wide(element)
-        self.regs = RegisterBlock.of(self.wide)
+        self.regs = RegisterBlock.of(self.wide, self.isa)
         base = 1.0 if self.scored is not None else 1 / math.log(2)
         self.factor = op.scale.value * (base if self.cap is None else 1 / self.cap)
         """What makes scores of products, in base 2 where these are the last, or what tanh takes."""
@@ -192,7 +195,7 @@ class Lanes:
     ) -> ir.Value:
         """The rows of a block, from a low one on, in a tensor of them, each of its lane's sums times a row of
         factors."""
-        width, n = sums.type.shape[0], self.regs.square
+        width, n = _width(into), self.regs.square
         self.regs.store(scale, self.factors, 0)
         whole, none = width - width % n, Emitter().constant(ir.VectorType.get([n], self.wide), 0.0)
 
@@ -252,8 +255,7 @@ class Lanes:
                 _ahead(x, start, block.others, head, in_order, first, more)
                 for x, start in zip(self.others, block.starts, strict=True)
             ]
-            for x, start, into in zip(self.others, block.starts, self.tiles, strict=True):
-                self._copy(x, build.add(first, start), head, count, into)
+            self.copy_tile(block, first, head, count)
 
             def part(number: ir.Value, own: Block, _: list[ir.Value]) -> list[ir.Value]:
                 met = self.bounds(own)
@@ -268,15 +270,20 @@ class Lanes:
 
         flow.strided(bounds.low, TILE, bounds.high, [], tile)
 
-    def _copy(self, x: ir.Value, start: Mixed, head: ir.Value, count: Mixed, into: ir.Value) -> None:
-        """The rows of a tile, in vectors, the last ones shorter, and in numbers of the type of sums. So many as are
-        multiplied at once: the last one again, what nobody wrote may be numbers that take long."""
+    def copy_tile(self, block: Block, first: Mixed, head: ir.Value, count: Mixed) -> None:
+        """So many of the component's other rows from a first one on, of both tensors."""
+        for x, start, into in zip(self.others, block.starts, self.tiles, strict=True):
+            self.copy(x, build.add(first, start), head, count, into)
+
+    def copy(self, x: ir.Value, start: Mixed, head: ir.Value, count: Mixed, into: ir.Value) -> None:
+        """The rows of a tile, in vectors, the last ones shorter, and in numbers of the type that is wanted. So many as
+        are multiplied at once: the last one again, what nobody wrote may be numbers that take long."""
 
         def row(j: ir.Value) -> None:
             at = build.value(build.add(build.minimum(j, build.sub(count, 1)), start))
             for first, lanes in self.pieces(_width(x)):
                 d = build.value(first)
-                vector.store(read(x, [at, head, d], lanes, self.wide), into, [j, d])
+                vector.store(read(x, [at, head, d], lanes, into.type.element_type), into, [j, d])
 
         each(build.mul(build.ceildiv(count, self.regs.rows), self.regs.rows), row)
 
@@ -324,14 +331,23 @@ class Lanes:
         scores grow by with products is kept in `slopes`, if wanted and not 1."""
         if self.scored is None:
             return lambda places: self.capped(self.products(0, columns, meeting, places), places, slopes)
-        n, own = self.regs.rows, meeting.block
-        if self.staged:
-            self._stage(meeting)
+        n = self.regs.rows
 
         def products(place: ir.Value) -> None:
             places = [build.value(build.add(place, k)) for k in range(n)]
             for at, x in zip(places, self.products(0, columns, meeting, places), strict=True):
                 self.regs.store(x, into, at)
+
+        flow.strided(meeting.low, n, meeting.high, [], lambda place, _: products(place))
+        return self.scores_of(meeting, into, slopes)
+
+    def scores_of(
+        self, meeting: Meeting, into: ir.Value, slopes: ir.Value | None = None
+    ) -> Callable[[Sequence[ir.Value]], list[ir.Value]]:
+        """Makes scores of their own of the products of a tile in scratch; what gives them as `scores` does."""
+        own = meeting.block
+        if self.staged:
+            self._stage(meeting)
 
         def score(place: ir.Value, lane: ir.Value) -> None:
             at, known = [place, lane], dict[ir.Value, ir.Value]()
@@ -339,7 +355,6 @@ class Lanes:
                 known |= x.known(at)
             self.rescored(at, self._numbers_at(meeting, lane, place), into, slopes, known)
 
-        flow.strided(meeting.low, n, meeting.high, [], lambda place, _: products(place))
         each(meeting.high, lambda place: each(own.count, lambda lane: score(place, lane)), first=meeting.low)
         return lambda places: [self.regs.load(into, place).value for place in places]
 

@@ -83,8 +83,7 @@ class PairEmitter(ProductEmitter):
         if part.least is None:
             all_numbers()
             return
-        least_of_all = build.minimum(part.least, least)
-        normal = arith.andi(build.more(least_of_all, 0), build.at_least(build.add(part.least, least), _NORMAL))
+        normal = are_normal(part.least, least)
         flow.choose(normal, lambda: self._in_normal_numbers(regs, here, part), all_numbers, [])
 
     def _in_normal_numbers(self, regs: RegisterBlock, places: Places, part: PairPart) -> None:
@@ -108,8 +107,7 @@ class PairEmitter(ProductEmitter):
             for row, step in zip(rows, steps, strict=True):
                 least = smaller(least, row)
                 short.prefetch(there, [build.value(step), build.value(regs.lanes)])
-            mixed = vector.interleave(rows[0], rows[1] if both else short.splat(0.0))
-            regs.store(vector.bitcast(vector_of(regs.lanes, 32), mixed), self.panel, j)
+            regs.store(paired(rows[0], rows[1] if both else short.splat(0.0)), self.panel, j)
             return least
 
         def odd(least: ir.Value) -> list[ir.Value]:
@@ -164,8 +162,7 @@ class PairEmitter(ProductEmitter):
         block = replace(self.regs, element=ir.BF16Type.get(), lanes=len(places))
         steps = [j, build.add(j, 1)][: 1 + both]
         rows = [block.load_at(left.buffer, left.at({**places[0], product.k: build.add(part.k, k)})) for k in steps]
-        mixed = vector.interleave(rows[0], rows[1] if both else block.splat(0.0))
-        pairs = vector.bitcast(vector_of(len(places), 32), mixed)
+        pairs = paired(rows[0], rows[1] if both else block.splat(0.0))
         return [vector.extract(pairs, [], [i]) for i in range(len(places))]
 
     def _pair(self, row: Places, part: Part, j: Mixed, both: bool) -> ir.Value:
@@ -195,20 +192,43 @@ def vector_of(lanes: int, bits: int) -> ir.Type:
     return ir.VectorType.get([lanes], integer(bits))
 
 
-def _splat(lanes: int, bits: int, number: int) -> ir.Value:
+def splat(lanes: int, bits: int, number: int) -> ir.Value:
     return vector.broadcast(vector_of(lanes, bits), build.constant(integer(bits), number))
+
+
+def paired(first: ir.Value, second: ir.Value) -> ir.Value:
+    """Two rows of bf16 as one of pairs, as integers: LLVM takes shuffles of bf16 apart where it may not use what
+    processors have for these."""
+    lanes = first.type.shape[0]
+    mixed = vector.interleave(*(vector.bitcast(vector_of(lanes, 16), x) for x in (first, second)))
+    return vector.bitcast(vector_of(lanes, 32), mixed)
 
 
 def largest(lanes: int) -> ir.Value:
     """What is smaller than nothing, as `smaller` has it."""
-    return _splat(lanes, 16, -1)
+    return splat(lanes, 16, -1)
+
+
+def are_normal(least: ir.Value, other: ir.Value) -> ir.Value:
+    """Whether neither factors of these smallest exponents nor sums of their products are below the smallest normal
+    number."""
+    factors = build.more(build.minimum(least, other), 0)
+    return arith.andi(factors, build.at_least(build.add(least, other), _NORMAL))
 
 
 def smaller(least: ir.Value, x: ir.Value) -> ir.Value:
     """Lane by lane the bits of the smallest magnitude but zero, less one, and those of a row of bf16."""
+    return arith.minui(least, arith.subi(_size(x), splat(x.type.shape[0], 16, 1)))
+
+
+def larger(most: ir.Value, x: ir.Value) -> ir.Value:
+    """Lane by lane the bits of the largest magnitude, and those of a row of bf16."""
+    return arith.maxui(most, _size(x))
+
+
+def _size(x: ir.Value) -> ir.Value:
     lanes = x.type.shape[0]
-    size = arith.andi(vector.bitcast(vector_of(lanes, 16), x), _splat(lanes, 16, _SIZE))
-    return arith.minui(least, arith.subi(size, _splat(lanes, 16, 1)))
+    return arith.andi(vector.bitcast(vector_of(lanes, 16), x), splat(lanes, 16, _SIZE))
 
 
 def exponent(least: ir.Value) -> ir.Value:
@@ -232,7 +252,7 @@ def halves_added(apart: Sequence[ir.Value], a: ir.Value, b: ir.Value) -> list[ir
 def _halves(wide: ir.Type, a: ir.Value, b: ir.Value) -> tuple[list[ir.Value], list[ir.Value]]:
     """The first elements of two rows of pairs, and the second ones."""
     lanes = wide.shape[0]
-    ends, shift = _splat(lanes, 32, -1 << 16), _splat(lanes, 32, 16)
+    ends, shift = splat(lanes, 32, -1 << 16), splat(lanes, 32, 16)
     first = [vector.bitcast(wide, arith.shli(half, shift)) for half in (a, b)]
     return first, [vector.bitcast(wide, arith.andi(half, ends)) for half in (a, b)]
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ragged_dialect._mlir import arith, ir, llvm, memref, vector
+from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering.products import amx
+from ragged_dialect.lowering.products.amx import BLOCK, ROW, SQUARE, Tiles
 from ragged_dialect.lowering.products.emit import DEPTH, Part
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, transposed
 from ragged_dialect.lowering.products.pairs import (
@@ -23,34 +25,15 @@ from ragged_dialect.lowering.products.pairs import (
     halves_added,
     integer,
     largest,
+    paired,
     smaller,
+    splat,
     vector_of,
 )
 from ragged_dialect.lowering.products.product import Places, Product
 
-_SQUARE = 16
-"""Rows of a tile, and pairs of a row."""
-_TILES = 2
-"""Tiles of rows, and of columns, of a block of sums: four sums wait for each other's latency of 52 cycles, of which an
-instruction takes 16 (Intel's optimization manual, on Sapphire Rapids), and each tile that is loaded is used twice."""
 _STRIP = 128 << 10
 """Bytes of the left side that all panels of columns read one after the other."""
-_ROW = 4 * _SQUARE
-"""Bytes of a row of a tile."""
-
-
-def shape_tiles() -> None:
-    """What comes before all that uses tiles, which have one shape: `ldtilecfg` has that of each in 64 bytes."""
-    memory = _words(1)
-    numbers = [1, 0, 0, 0, *[_ROW << 16 | _ROW] * 4, 0, 0, 0, 0, *[_SQUARE * 0x01010101] * 2, 0, 0]
-    words = ir.DenseElementsAttr.get([ir.IntegerAttr.get(integer(32), x) for x in numbers], vector_of(_SQUARE, 32))
-    vector.store(arith.constant(vector_of(_SQUARE, 32), words), memory, [build.value(0)] * 2)
-    _run("ldtilecfg ($0)", memref.extract_aligned_pointer_as_index(memory))
-
-
-def free_tiles() -> None:
-    """What comes behind it: a processor keeps tiles that are in use whenever it changes from one thread to another."""
-    _run("tilerelease")
 
 
 class TileEmitter(PairEmitter):
@@ -63,10 +46,10 @@ class TileEmitter(PairEmitter):
         return product.left.loops[-1] in (product.m, product.k) and product.left.is_along_memory()
 
     def _scratch(self) -> ir.Value:
-        self.steps = build.ceildiv(self.deepest, 2 * _SQUARE)
-        self.high = max(_STRIP // (self.steps * _SQUARE * _ROW), _TILES) // _TILES * _TILES * _SQUARE
-        self.tiles = _words(self.high * self.steps)
-        self.sums = self.regs.scratch(_TILES * _SQUARE)
+        self.steps = build.ceildiv(self.deepest, 2 * SQUARE)
+        self.high = max(_STRIP // (self.steps * SQUARE * ROW), BLOCK) // BLOCK * BLOCK * SQUARE
+        self.tiles = amx.words(self.high * self.steps)
+        self.sums = self.regs.scratch(BLOCK * SQUARE)
         return super()._scratch()
 
     def _stretch(self) -> int:
@@ -82,19 +65,19 @@ class TileEmitter(PairEmitter):
 
     def _row(self, row: Mixed, step: Mixed) -> ir.Value:
         """Where the tiles have a row of the part, in a step of 16 pairs."""
-        tile = build.add(build.mul(build.divide(row, _SQUARE), self.steps), step)
-        return build.value(build.add(build.mul(tile, _SQUARE), build.remainder(build.value(row), _SQUARE)))
+        tile = build.add(build.mul(build.divide(row, SQUARE), self.steps), step)
+        return build.value(build.add(build.mul(tile, SQUARE), build.remainder(build.value(row), SQUARE)))
 
     def _copied_rows(self, places: Places, part: Part) -> ir.Value:
         left, product = self.product.left, self.product
-        regs = replace(self.regs, element=ir.BF16Type.get(), lanes=2 * _SQUARE)
+        regs = replace(self.regs, element=ir.BF16Type.get(), lanes=2 * SQUARE)
 
         def row(i: ir.Value, least: list[ir.Value]) -> list[ir.Value]:
             def some(j: ir.Value, least: list[ir.Value]) -> list[ir.Value]:
                 one = replace(regs, used=build.minimum(build.sub(part.depth, j), regs.lanes))
                 at = left.at({**places, product.m: build.add(part.m, i), product.k: build.add(part.k, j)})
                 found = one.load_at(left.buffer, at)
-                pairs = vector.bitcast(vector_of(_SQUARE, 32), found)
+                pairs = vector.bitcast(vector_of(SQUARE, 32), found)
                 vector.store(pairs, self.tiles, [self._row(i, build.divide(j, regs.lanes)), build.value(0)])
                 return [smaller(least[0], found)]
 
@@ -104,66 +87,53 @@ class TileEmitter(PairEmitter):
 
     def _turned_rows(self, places: Places, part: Part) -> ir.Value:
         left, product = self.product.left, self.product
-        regs = replace(self.regs, element=ir.BF16Type.get(), lanes=_SQUARE)
+        regs = replace(self.regs, element=ir.BF16Type.get(), lanes=SQUARE)
 
         def rows(i: ir.Value, least: list[ir.Value]) -> list[ir.Value]:
-            there = build.minimum(build.sub(part.rows, i), _SQUARE)
+            there = build.minimum(build.sub(part.rows, i), SQUARE)
 
             def square(j: ir.Value, least: list[ir.Value]) -> list[ir.Value]:
                 found: list[ir.Value] = []
-                for step in [build.add(j, n) for n in range(2 * _SQUARE)]:
+                for step in [build.add(j, n) for n in range(2 * SQUARE)]:
                     used = arith.select(build.less(step, part.depth), build.value(there), build.value(0))
                     at = left.at({**places, product.m: build.add(part.m, i), product.k: build.add(part.k, step)})
                     found.append(replace(regs, used=used).load_at(left.buffer, at))
                     least = [smaller(least[0], found[-1])]
-                both = [vector.interleave(*found[n : n + 2]) for n in range(0, 2 * _SQUARE, 2)]
-                for n, pairs in enumerate(transposed([vector.bitcast(vector_of(_SQUARE, 32), x) for x in both])):
-                    row = self._row(build.add(i, n), build.divide(j, 2 * _SQUARE))
+                for n, pairs in enumerate(transposed([paired(*found[n : n + 2]) for n in range(0, 2 * SQUARE, 2)])):
+                    row = self._row(build.add(i, n), build.divide(j, 2 * SQUARE))
                     vector.store(pairs, self.tiles, [row, build.value(0)])
                 return least
 
-            return flow.strided(0, 2 * _SQUARE, part.depth, least, square)
+            return flow.strided(0, 2 * SQUARE, part.depth, least, square)
 
-        return exponent(*flow.strided(0, _SQUARE, part.rows, [largest(_SQUARE)], rows))
+        return exponent(*flow.strided(0, SQUARE, part.rows, [largest(SQUARE)], rows))
 
     def _copied(self, regs: RegisterBlock, places: Places, part: Part) -> ir.Value:
         """With zeros up to a whole tile."""
         least = super()._copied(regs, places, part)
         pairs = replace(regs, element=integer(32), used=None)
-        first, end = build.ceildiv(part.depth, 2), build.mul(self._steps(part), _SQUARE)
-        zeros = vector.broadcast(pairs.vector, build.constant(integer(32), 0))
+        first, end = build.ceildiv(part.depth, 2), build.mul(self._steps(part), SQUARE)
+        zeros = splat(pairs.lanes, 32, 0)
         flow.strided(first, 1, end, [], lambda j, _: pairs.store(zeros, self.panel, j))
         return least
 
     def _steps(self, part: Part) -> Mixed:
         """Those of 16 pairs."""
-        return build.ceildiv(part.depth, 2 * _SQUARE)
+        return build.ceildiv(part.depth, 2 * SQUARE)
 
     def _in_normal_numbers(self, regs: RegisterBlock, places: Places, part: PairPart) -> None:
-        columns = regs.lanes // _SQUARE
-        left, panel, sums = map(memref.extract_aligned_pointer_as_index, (self.tiles, self.panel, self.sums))
-        panel_row = 4 * self.regs.lanes
+        left, panel, sums = map(amx.address, (self.tiles, self.panel, self.sums))
+        row, columns = 4 * self.regs.lanes, regs.lanes // SQUARE
+        right, made = Tiles(panel, row, ROW, SQUARE * row), Tiles(sums, row, SQUARE * row)
 
         def block(first: ir.Value, _: list[ir.Value]) -> None:
-            rows = range(_TILES)
-            blocks = [(i, j, i * _TILES + j) for i in rows for j in range(columns)]
-            _run("\n".join(f"tilezero %tmm{sum_}" for *_, sum_ in blocks))
-
-            def step(k: ir.Value, _: list[ir.Value]) -> None:
-                a = build.add(left, build.mul(self._row(first, k), _ROW))
-                b = build.add(panel, build.mul(k, _SQUARE * panel_row))
-                loads = [f"tileloadd {i * self.steps * _SQUARE * _ROW}($0,$2,1), %tmm{4 + i}" for i in rows]
-                loads += [f"tileloadd {j * _ROW}($1,$3,1), %tmm{6 + j}" for j in range(columns)]
-                dots = [f"tdpbf16ps %tmm{6 + j}, %tmm{4 + i}, %tmm{sum_}" for i, j, sum_ in blocks]
-                _run("\n".join(loads + dots), a, b, _ROW, panel_row)
-
-            flow.for_loop(self._steps(part), [], step)
-            places_of = [(i * _SQUARE * panel_row + j * _ROW, sum_) for i, j, sum_ in blocks]
-            _run("\n".join(f"tilestored %tmm{sum_}, {at}($0,$1,1)" for at, sum_ in places_of), sums, panel_row)
-            count = build.minimum(build.sub(part.rows, first), _TILES * _SQUARE)
+            there = build.add(left, build.mul(self._row(first, 0), ROW))
+            rows = Tiles(there, ROW, self.steps * SQUARE * ROW, SQUARE * ROW)
+            amx.multiply(rows, right, self._steps(part), made, BLOCK, columns)
+            count = build.minimum(build.sub(part.rows, first), BLOCK * SQUARE)
             self._rows(regs, places, part, first, count, lambda i: regs.load(self.sums, i).value)
 
-        flow.strided(0, _TILES * _SQUARE, part.rows, [], block)
+        flow.strided(0, BLOCK * SQUARE, part.rows, [], block)
 
     def _in_all_numbers(self, regs: RegisterBlock, places: Places, part: PairPart) -> None:
         """As the instruction adds."""
@@ -173,10 +143,10 @@ class TileEmitter(PairEmitter):
             def tile(k: ir.Value, total: list[ir.Value]) -> list[ir.Value]:
                 def step(j: ir.Value, apart: list[ir.Value]) -> list[ir.Value]:
                     pair = memref.load(self.tiles, [self._row(i, k), j])
-                    row = pairs.load_at(self.panel, [build.add(build.mul(k, _SQUARE), j), build.value(0)])
+                    row = pairs.load_at(self.panel, [build.add(build.mul(k, SQUARE), j), build.value(0)])
                     return halves_added(apart, vector.broadcast(pairs.vector, pair), row)
 
-                first, second = flow.for_loop(_SQUARE, [regs.splat(0.0)] * 2, step)
+                first, second = flow.for_loop(SQUARE, [regs.splat(0.0)] * 2, step)
                 return [arith.addf(total[0], arith.addf(first, second))]
 
             return flow.for_loop(self._steps(part), [regs.splat(0.0)], tile)[0]
@@ -197,14 +167,3 @@ class TileEmitter(PairEmitter):
             self._write(regs, arith.addf(made, before), at)
 
         flow.for_loop(count, [], row)
-
-
-def _words(rows: int) -> ir.Value:
-    """Room for rows of tiles."""
-    return RegisterBlock(_SQUARE, _SQUARE, _SQUARE, integer(32)).scratch(rows)
-
-
-def _run(text: str, *operands: Mixed) -> None:
-    """Instructions that read and write memory and tiles, which nothing else uses."""
-    constraints = ",".join([*["r"] * len(operands), "~{memory}"])
-    llvm.inline_asm(None, [build.to_i64(x) for x in operands], text, constraints, has_side_effects=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 
 from ragged_dialect._mlir import DYNAMIC, ir
@@ -13,11 +13,12 @@ from ragged_dialect.ir.match import defining_op, enclosing, is_zeros
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers.subviews import is_address, is_own, root
 from ragged_dialect.lowering.math.library import require_isa
+from ragged_dialect.lowering.products import amx
 from ragged_dialect.lowering.products.emit import ProductEmitter
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.products.pairs import PairEmitter
 from ragged_dialect.lowering.products.product import Product, product_of
-from ragged_dialect.lowering.products.tiles import TileEmitter, free_tiles, shape_tiles
+from ragged_dialect.lowering.products.tiles import TileEmitter
 from ragged_dialect.lowering.vector.machine import Registers, registers
 from ragged_dialect.passes.base import RaggedPass
 
@@ -42,22 +43,21 @@ class VectorizeRaggedProducts(RaggedPass):
     computed by half of them, with the last row again; few rows are a block of as many, which is wider.
     The order of a sum depends on its length only, but of a few rows times a right side that would be turned. `isa` is
     that of expand-ragged-math; where it has products of pairs, those of bf16 are made so, two of each sum in a lane
-    (`pairs.py`), and with `tiles` in AMX's where it has these, which a process has to ask Linux for (`tiles.py`).
+    (`pairs.py`), and with `amx` in tiles where it has these, which a process has to ask Linux for (`tiles.py`).
     Products of other short floats stay as they are, and in less than half a register along memory those of few terms,
     or of many and a right side to turn; so do ends of rows where a processor has no masks.
     Preconditions: bufferized, parallel loops are outlined; before hoist-stack-buffers.
     """
 
     isa: str = "auto"
-    tiles: bool = True
+    amx: bool = True
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the products of every function of a module."""
         require_isa(op, self.isa)
-        found = registers(self.isa)
+        found = registers(self.isa, self.amx)
         if found is None:
             return
-        found = replace(found, tiles=found.tiles and self.tiles)
         for inner in find_ops(op, "linalg.generic"):
             product = product_of(inner)
             if product is None:
@@ -79,10 +79,10 @@ def _tiles(op: ir.Operation) -> Generator[None]:
     while (outer := enclosing(op)).name.startswith("scf.") and not find_ops(outer, "func.call"):
         op = outer
     with ir.InsertionPoint(op):
-        shape_tiles()
+        amx.shape()
     yield
     with ir.InsertionPoint.after(op):
-        free_tiles()
+        amx.free()
 
 
 def _emitter(product: Product, found: Registers) -> type[ProductEmitter] | None:

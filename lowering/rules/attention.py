@@ -16,7 +16,8 @@ from ragged_dialect.lowering.attention.backward import Backward
 from ragged_dialect.lowering.attention.call import Operands, lower_to_call
 from ragged_dialect.lowering.attention.few import Few
 from ragged_dialect.lowering.attention.forward import Forward
-from ragged_dialect.lowering.attention.lanes import Block, blocks_of
+from ragged_dialect.lowering.attention.lanes import Block, Lanes, blocks_of
+from ragged_dialect.lowering.attention.tiles import TiledForward
 from ragged_dialect.lowering.nests.forall import OpenForall
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.scf.context import Lowering
@@ -40,8 +41,11 @@ def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
         _call(ctx, op, Operands([q], [k, v]))
         return
 
+    tiles = ctx.registers is not None and ctx.registers.tiles and found.q.type.element_type == ir.BF16Type.get()
+    kind = TiledForward if tiles else Forward
+
     def kernel(blocks: int) -> Kernel:
-        made = Forward(found, q.values, k.values, v.values, blocks)
+        made = kind(found, q.values, k.values, v.values, blocks)
         group = groups(q.shape, k.shape)
 
         def run(block: Block, head: ir.Value, outs: list[ir.Value]) -> list[ir.Value]:
@@ -50,7 +54,7 @@ def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
         few = Few(made, group)
         return run, few if few.rows else None
 
-    _lower(ctx, op, q, (k, v), (q, v), kernel)
+    _lower(ctx, op, q, (k, v), (q, v), kernel, kind.isa)
 
 
 def lower_vjp(ctx: Lowering, op: ir.Operation) -> None:
@@ -93,13 +97,13 @@ def _call(ctx: Lowering, op: ir.Operation, operands: Operands) -> None:
 
 def _lower(
     ctx: Lowering, op: ir.Operation, own: Parts, others: tuple[Parts, Parts], kept: Sequence[Parts],
-    kernel: Callable[[int], Kernel],
+    kernel: Callable[[int], Kernel], isa: str = Lanes.isa,
 ) -> None:  # fmt: skip
     """A forall over rows of `own`, each time of one component and as many as there are lanes in the blocks that share a
     tile, given what a block keeps. Those of component b begin with number offsets[b] / rows + b, which rises with b: no
     prefix sum, and at most one of a component is empty."""
     _require_head_dims([own, *others], HEAD_DIMS)
-    regs = RegisterBlock.of(wide(own.element))
+    regs = RegisterBlock.of(wide(own.element), isa)
     blocks = blocks_of(regs, [x.shape.shape[3] or 0 for x in kept])
     rows = blocks * regs.lanes
     end = view_of(op, Attention).visible.end

@@ -74,9 +74,9 @@ class ConvertRaggedToScf(RaggedPass):
     there; what makes rows of twice as many elements and more does, where a reduction of components reads them.
     `ragged.compress` goes over tiles of so many rows, each from the place that counting them gives, and with a `tile`
     of 0 over the runs of running sums, one for each row. `ragged.sort` merges vectors for `isa`, that of
-    expand-ragged-math, or numbers, and factors of sums stay bf16 where it has products of pairs. Precondition: no
-    `ragged.annotate` that changes a layout (run `ragged-infer-layouts`). Asserts become asserts on dense vectors,
-    lowered by `convert-ragged-checks-to-calls`.
+    expand-ragged-math, or numbers, factors of sums stay bf16 where it has products of pairs, and with `amx` attention
+    of bf16 uses tiles where it has these. Precondition: no `ragged.annotate` that changes a layout (run
+    `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by `convert-ragged-checks-to-calls`.
     """
 
     verified = True
@@ -88,6 +88,7 @@ class ConvertRaggedToScf(RaggedPass):
     rows: int = 0
     tile: int = 1024
     isa: str = "none"
+    amx: bool = True
 
     def run(self, op: ir.Operation) -> None:
         """Lower every function of a module."""
@@ -142,7 +143,7 @@ def _lower_function(function: ir.Operation, options: ConvertRaggedToScf) -> None
         options.keys_of_a_count,
         options.counts,
         options.rows,
-        registers(options.isa),
+        registers(options.isa, options.amx),
         options.tile,
     )
 

@@ -76,9 +76,12 @@ _WIDEST = (("amx-bf16", "amxbf16"), ("avx512bf16", "avx512bf16"), ("avx512bw", "
 """Features of processors, and what is used of those that have them."""
 
 
-def registers(isa: str) -> Registers | None:
-    """The registers of an instruction set, or with `auto` of this machine; None for no vectors."""
-    if isa != "auto":
-        return REGISTERS[isa]
-    found = REGISTERS[next((name for feature, name in _WIDEST if host_has(feature)), "sse")]
-    return found if found is None or host_family() in _ASKING else replace(found, ahead=0)
+def registers(isa: str, amx: bool = True) -> Registers | None:
+    """The registers of an instruction set, or with `auto` of this machine, without tiles if not `amx`; None for no
+    vectors."""
+    if isa == "auto":
+        found = REGISTERS[next((name for feature, name in _WIDEST if host_has(feature)), "sse")]
+        found = found if found is None or host_family() in _ASKING else replace(found, ahead=0)
+    else:
+        found = REGISTERS[isa]
+    return found if found is None or amx else replace(found, tiles=False)

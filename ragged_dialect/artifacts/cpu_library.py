@@ -54,7 +54,7 @@ def write(source: Source, entry: str | None, output: Path, check: bool = True, c
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output))
     c_compiler()
     isa = "auto" if cpu == HOST else "none"
-    lowered = lower_for_cpu(source, entry, check, isa, halves_of(cpu), tiles=False)  # nobody asks Linux for them
+    lowered = lower_for_cpu(source, entry, check, isa, halves_of(cpu), amx=False)  # nobody asks Linux for tiles
     name = lowered.signature.name
     if lowered.labels:
         raise CompileError(f"{name}: expected a program without ragged.print for a library, got one that prints")

@@ -47,14 +47,14 @@ def lower_for_cpu(
     isa: str = "auto",
     half: str = "auto",
     skew: str = "share",
-    tiles: bool = True,
+    amx: bool = True,
 ) -> Lowered:
-    """Lower a function of a program, given as to `compile`, for the CPU. `isa`, `half`, `skew` and `tiles` are those
+    """Lower a function of a program, given as to `compile`, for the CPU. `isa`, `half`, `skew` and `amx` are those
     of `pipelines.cpu_pipeline`. Raises VerifyError, CompileError or PassError."""
     program = load_program(source, entry)
     module = program.module
     locations = tuple(argument.location for argument in program.entry.regions[0].blocks[0].arguments)
-    signature = program.lower(*pipelines.cpu_pipeline(check, isa, half, skew, tiles))
+    signature = program.lower(*pipelines.cpu_pipeline(check, isa, half, skew, amx))
     require_valid(module, signature.name)
     return Lowered(module, signature, checks_of(module), labels_of(module), locations)
 

@@ -112,11 +112,11 @@ def test_code_is_kept_for_each_level(monkeypatch: pytest.MonkeyPatch) -> None:
     assert versions.machine() != before
 
 
-@pytest.mark.parametrize("tiles", [True, False])
-def test_libraries_use_no_tiles(tiles: bool) -> None:
+@pytest.mark.parametrize("amx", [True, False])
+def test_libraries_use_no_tiles(amx: bool) -> None:
     """Their process would have to ask Linux for them."""
-    lowered = lower_for_cpu(SUMS.format(depth=8), isa="amxbf16", tiles=tiles)
-    assert ("tdpbf16ps" in str(lowered.module)) == tiles
+    lowered = lower_for_cpu(SUMS.format(depth=8), isa="amxbf16", amx=amx)
+    assert ("tdpbf16ps" in str(lowered.module)) == amx
 
 
 def test_tiles_are_shaped_where_calls_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
