@@ -119,7 +119,7 @@ class Lanes:
         base = 1.0 if self.scored is not None else 1 / math.log(2)
         self.factor = op.scale.value * (base if self.cap is None else 1 / self.cap)
         """What makes scores of products, in base 2 where these are the last, or what tanh takes."""
-        self.tiles = [self.rows_of(TILE, _width(x)) for x in others]
+        self.tiles = [self.rows_of(TILE, width_of(x)) for x in others]
         self.buffers = {x: buffer_of(x, gaps=True) for x in (*own, *others)}
         self.staged = [] if self.scored is None or not queries else Staged.of(self.scored, self.regs, TILE)
         self.turned = self.rows_of(self.regs.lanes, max(made))
@@ -141,7 +141,7 @@ class Lanes:
 
     def columns(self, x: ir.Value) -> ir.Value:
         """Scratch for the rows of all blocks of a tensor, transposed."""
-        return self.regs.scratch(self.blocks * _width(x))
+        return self.regs.scratch(self.blocks * width_of(x))
 
     def part(self, scratch: ir.Value, number: ir.Value) -> ir.Value:
         """What of scratch is for the block of a number."""
@@ -172,7 +172,7 @@ class Lanes:
     def load(self, x: ir.Value, into: ir.Value, block: Block, head: ir.Value, scale: float) -> None:
         """The rows of a block, scaled; lanes without one have numbers nobody reads."""
         self.clear(into)
-        n, width, last = self.regs.square, _width(x), build.sub(block.count, 1)
+        n, width, last = self.regs.square, width_of(x), build.sub(block.count, 1)
         factor = build.constant(self.wide, scale)
         spread = vector.broadcast(ir.VectorType.get([n], self.wide), factor)
 
@@ -195,7 +195,7 @@ class Lanes:
     ) -> ir.Value:
         """The rows of a block, from a low one on, in a tensor of them, each of its lane's sums times a row of
         factors."""
-        width, n = _width(into), self.regs.square
+        width, n = width_of(into), self.regs.square
         self.regs.store(scale, self.factors, 0)
         whole, none = width - width % n, Emitter().constant(ir.VectorType.get([n], self.wide), 0.0)
 
@@ -281,7 +281,7 @@ class Lanes:
 
         def row(j: ir.Value) -> None:
             at = build.value(build.add(build.minimum(j, build.sub(count, 1)), start))
-            for first, lanes in self.pieces(_width(x)):
+            for first, lanes in self.pieces(width_of(x)):
                 d = build.value(first)
                 vector.store(read(x, [at, head, d], lanes, into.type.element_type), into, [j, d])
 
@@ -290,7 +290,7 @@ class Lanes:
     def _are_near(self, block: Block) -> ir.Value:
         """Whether what a component meets, for all heads, and as much of the next one have room in the second cache."""
         size = self.others[0].type.element_type.width // 8
-        bytes_ = [build.mul(shapes.dim(x, 1), _width(x) * size) for x in self.others]
+        bytes_ = [build.mul(shapes.dim(x, 1), width_of(x) * size) for x in self.others]
         return build.at_most(build.mul(build.add(*bytes_), block.others), KEPT // 2)
 
     def _prefetch(self, ahead: Ahead, meeting: Meeting, place: Mixed, count: int, pieces: int) -> None:
@@ -301,7 +301,7 @@ class Lanes:
 
         def piece(k: ir.Value, _: list[ir.Value]) -> None:
             begin = build.mul(build.add(first, k), ahead.apart)
-            for d in range(0, _width(ahead.x), 8 * CACHE_LINE // ahead.x.type.element_type.width):
+            for d in range(0, width_of(ahead.x), 8 * CACHE_LINE // ahead.x.type.element_type.width):
                 at = [ahead.row, ahead.head, build.value(build.add(begin, d))]
                 memref.prefetch(self.buffers[ahead.x], at, False, 2, True)
 
@@ -317,7 +317,7 @@ class Lanes:
                 for x in meeting.own:
                     self._prefetch(x, meeting, places[0], len(places), self.blocks * self.regs.lanes)
         return self.regs.product(
-            _width(self.others[number]),
+            width_of(self.others[number]),
             [self.regs.splat(0.0)] * len(places),
             lambda d: [memref.load(tile, [place, d]) for place in places],
             lambda d: self.regs.load(columns, d).value,
@@ -444,7 +444,7 @@ class Lanes:
     ) -> None:
         """The rows of one of the tensors at some places of a tile times their weights, on sums, which become less
         before."""
-        tile, width, low = self.tiles[number], _width(self.others[number]), meeting.low
+        tile, width, low = self.tiles[number], width_of(self.others[number]), meeting.low
 
         def before(d: ir.Value) -> ir.Value:
             found = self.regs.load(sums, d)
@@ -488,7 +488,7 @@ def _ahead(
     tile if there are more, or what the next head has, after the last one what is behind. Or what is behind from the
     first head on, in the order of memory, which processors read several times as fast as pieces that are apart: where
     the component's own rows are near, and as much is behind."""
-    heads, width, behind = shapes.dim(x, 1), _width(x), build.value(build.add(start, count))
+    heads, width, behind = shapes.dim(x, 1), width_of(x), build.value(build.add(start, count))
     other = build.less(build.add(head, 1), heads)
     row = arith.select(other, build.value(start), behind)
     place = arith.select(other, build.value(build.add(head, 1)), build.value(0))
@@ -501,7 +501,8 @@ def _ahead(
     return Ahead(x, arith.select(in_order, behind, row), arith.select(in_order, then, place), apart)
 
 
-def _width(x: ir.Value) -> int:
+def width_of(x: ir.Value) -> int:
+    """Elements of a row of a head."""
     return int(x.type.shape[2])
 
 

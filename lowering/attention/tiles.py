@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.attention.forward import Forward
-from ragged_dialect.lowering.attention.lanes import TILE, Block, Meeting, each
+from ragged_dialect.lowering.attention.lanes import TILE, Block, Meeting, each, width_of
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.products import amx
 from ragged_dialect.lowering.products.amx import BLOCK, ROW, SQUARE, Tiles
@@ -43,7 +43,7 @@ class TiledForward(Forward):
     def __init__(self, op: AttentionOp, q: ir.Value, k: ir.Value, v: ir.Value, blocks: int) -> None:
         super().__init__(op, q, k, v, blocks)
         short, pairs = (replace(self.regs, element=x) for x in (ir.BF16Type.get(), integer(32)))
-        depth, width = q.type.shape[2], v.type.shape[2]
+        depth, width = width_of(q), width_of(v)
         self.steps, self.values_of = build.ceildiv(depth, _STEP), build.ceildiv(width, SQUARE)
         self.own_rows = short.scratch(self.regs.lanes, self.steps * _STEP)
         self.key_rows = short.scratch(TILE, self.steps * _STEP)

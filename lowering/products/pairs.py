@@ -249,7 +249,7 @@ def halves_added(apart: Sequence[ir.Value], a: ir.Value, b: ir.Value) -> list[ir
     return [mlir_math.fma(*half, sums) for half, sums in zip(halves, apart, strict=True)]
 
 
-def _halves(wide: ir.Type, a: ir.Value, b: ir.Value) -> tuple[list[ir.Value], list[ir.Value]]:
+def _halves(wide: ir.VectorType, a: ir.Value, b: ir.Value) -> tuple[list[ir.Value], list[ir.Value]]:
     """The first elements of two rows of pairs, and the second ones."""
     lanes = wide.shape[0]
     ends, shift = splat(lanes, 32, -1 << 16), splat(lanes, 32, 16)
