@@ -176,7 +176,7 @@ MALFORMED = [
     (
         "ragged-to-llvm-pipeline{x}",
         25,
-        f"expected an option of '{TO_LLVM}' (check, isa, half, skew, from, to), got 'x'",
+        f"expected an option of '{TO_LLVM}' (check, isa, half, skew, amx, from, to), got 'x'",
     ),
     ("(" * 5000, 1, "expected a pass name, got '('"),
     ("cse{x=a\0b}", 8, "expected text, got a zero byte"),
