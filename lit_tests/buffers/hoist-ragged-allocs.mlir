@@ -154,3 +154,48 @@ func.func @checked(%hi: index, %at: memref<?xindex>, %sizes: memref<?xindex>, %z
   }
   return
 }
+
+// Nor before a function that it calls has.
+// CHECK-LABEL: func.func @calls
+// CHECK-NOT: memref.load
+// CHECK: scf.for
+// CHECK: func.call @check
+// CHECK: memref.alloc
+func.func private @check(%i: index, %bound: index, %zero: i64) {
+  %bad = arith.cmpi uge, %i, %bound : index
+  %number = arith.extui %bad : i1 to i64
+  func.call @ragged_report(%number, %zero, %zero, %zero, %zero) : (i64, i64, i64, i64, i64) -> ()
+  return
+}
+
+func.func @calls(%hi: index, %bound: index, %sizes: memref<?xindex>, %zero: i64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %hi step %c1 {
+    func.call @check(%i, %bound, %zero) : (index, index, i64) -> ()
+    %n = memref.load %sizes[%i] : memref<?xindex>
+    %t = memref.alloc(%n) : memref<?xf32>
+    "test.use"(%t) : (memref<?xf32>) -> ()
+    memref.dealloc %t : memref<?xf32>
+  }
+  return
+}
+
+// What it checks may be the size.
+// CHECK-LABEL: func.func @size
+// CHECK: scf.for
+// CHECK: func.call @ragged_report
+// CHECK: memref.alloc
+func.func @size(%hi: index, %n: index, %zero: i64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %hi step %c1 {
+    %bad = arith.cmpi ugt, %n, %hi : index
+    %number = arith.extui %bad : i1 to i64
+    func.call @ragged_report(%number, %zero, %zero, %zero, %zero) : (i64, i64, i64, i64, i64) -> ()
+    %t = memref.alloc(%n) : memref<?xf32>
+    "test.use"(%t) : (memref<?xf32>) -> ()
+    memref.dealloc %t : memref<?xf32>
+  }
+  return
+}

@@ -58,6 +58,27 @@ func.func @parallel(%i: index, %n: index, %c: i1) {
 
 // -----
 
+// Nor does it call functions that check something, or that call such.
+func.func private @checks(%k: index, %n: index) {
+  ragged.assert_valid %k, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
+  return
+}
+
+func.func private @calls(%k: index, %n: index) {
+  func.call @checks(%k, %n) : (index, index) -> ()
+  return
+}
+
+func.func @parallel(%n: index) {
+  // expected-error@below {{expected checks in func.call, scf.if, scf.for, scf.while only, got one in 'scf.forall'}}
+  scf.forall (%k) in (%n) {
+    func.call @calls(%k, %n) : (index, index) -> ()
+  }
+  return
+}
+
+// -----
+
 // No pass sees functions of a module in a module.
 func.func private @outer()
 

@@ -7,6 +7,7 @@ from math import prod
 from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.functions import with_callers
 from ragged_dialect.ir.walk import captures, find_ops, makers, ops_in
 from ragged_dialect.lowering.checks.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.passes.base import RaggedPass
@@ -25,13 +26,17 @@ class HoistRaggedAllocs(RaggedPass):
     ```
 
     Short components take less time than an allocation. Only where the size follows from index vectors that the loop
-    does not write, nor checks indices of, and is that of the first dim. Preconditions: bufferized, deallocated;
-    parallel loops are outlined, so that threads do not share the buffer; a body writes what it reads.
+    does not write, and is that of the first dim, and in loops without checks, which an iteration may not come past.
+    Preconditions: bufferized, deallocated; parallel loops are outlined, so that threads do not share the buffer; a
+    body writes what it reads.
     """
 
     def run(self, op: ir.Operation) -> None:
         """Hoist in every loop of a module, inner ones first."""
+        checked = with_callers(op, {REPORT})
         for loop in reversed(list(find_ops(op, "scf.for"))):
+            if any(call.attributes["callee"].value in checked for call in find_ops(loop, "func.call")):
+                continue  # it may end before an iteration allocates
             most: dict[ir.Value, ir.Value] = {}
             inside = [op.operation for op in loop.regions[0].blocks[0].operations]
             for alloc in [op for op in inside if op.name == "memref.alloc"]:  # before others are erased
@@ -71,8 +76,6 @@ def _steps(loop: ir.Operation, values: list[ir.Value]) -> list[ir.Operation] | N
     do more than read."""
     inside = [op.operation for op in loop.regions[0].blocks[0].operations]
     found = makers(values, inside)
-    if found and any(op.attributes["callee"].value == REPORT for op in find_ops(loop, "func.call")):
-        return None
     carried = set(list(loop.regions[0].blocks[0].arguments)[1:])
     is_fixed = all(_is_pure(op, loop) for op in found) and not carried & {*values, *captures(found)}
     return found if is_fixed else None

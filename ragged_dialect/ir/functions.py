@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.ir.walk import free_symbol, ops_in
+from ragged_dialect.ir.walk import find_ops, free_symbol, ops_in
 
 
 def functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
@@ -27,6 +27,18 @@ def users_of(module: ir.Operation, name: str) -> list[ir.Operation]:
     """The ops of a module that call a function of a name, or name it otherwise."""
     symbol = ir.FlatSymbolRefAttr.get(name)
     return [op for op in ops_in(module) if symbol in copy_attributes(op).values()]
+
+
+def with_callers(module: ir.Operation, names: set[str]) -> set[str]:
+    """The names of functions, and those of all that call them, or call what does."""
+    called = {
+        name: {op.attributes["callee"].value for op in find_ops(function, "func.call")}
+        for name, function in functions_of(module).items()
+    }
+    found = set(names)
+    while more := {name for name, callees in called.items() if callees & found} - found:
+        found |= more
+    return found
 
 
 def copy_function(module: ir.Operation, source: ir.Operation, name: str) -> ir.Operation:
