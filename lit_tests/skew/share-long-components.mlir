@@ -522,3 +522,54 @@ func.func @map_before(%offsets: memref<?xi64>, %x: memref<?xf32>, %e: memref<?xf
   }
   return
 }
+
+// -----
+
+// But not before the checks, which may be of these offsets.
+
+// CHECK-LABEL: func.func @check_before
+// REFUSE-LABEL: func.func @check_before
+// REFUSE-NOT: llvm.call
+// REFUSE: func.call @ragged_report
+// REFUSE: call @checks
+// REFUSE: llvm.call @ragged_refuse_skew
+// REFUSE: math.exp
+// REFUSE: scf.forall
+func.func private @ragged_report(i64, i64, i64, i64, i64)
+
+func.func private @checks(%number: i64) {
+  func.call @ragged_report(%number, %number, %number, %number, %number) : (i64, i64, i64, i64, i64) -> ()
+  return
+}
+
+func.func @check_before(%offsets: memref<?xi64>, %x: memref<?xf32>, %e: memref<?xf32>, %sums: memref<?xf32>,
+                        %number: i64, %some: i1) {
+  %c1 = arith.constant 1 : index
+  scf.if %some {
+    func.call @ragged_report(%number, %number, %number, %number, %number) : (i64, i64, i64, i64, i64) -> ()
+  }
+  func.call @checks(%number) : (i64) -> ()
+  linalg.generic {indexing_maps = [affine_map<(r) -> (r)>, affine_map<(r) -> (r)>], iterator_types = ["parallel"]}
+      ins(%x : memref<?xf32>) outs(%e : memref<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }
+  scf.forall (%b) in (3) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %part = memref.subview %e[%low] [%length] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %sum = memref.subview %sums[%b] [1] [1] : memref<?xf32> to memref<f32, strided<[], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(r) -> (r)>, affine_map<(r) -> ()>], iterator_types = ["reduction"]}
+        ins(%part : memref<?xf32, strided<[1], offset: ?>>) outs(%sum : memref<f32, strided<[], offset: ?>>) {
+    ^bb0(%a: f32, %acc: f32):
+      %0 = arith.addf %acc, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}

@@ -7,7 +7,7 @@ from math import prod
 from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.functions import with_callers
+from ragged_dialect.ir.functions import calls, with_callers
 from ragged_dialect.ir.walk import captures, find_ops, makers, ops_in
 from ragged_dialect.lowering.checks.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.passes.base import RaggedPass
@@ -35,7 +35,7 @@ class HoistRaggedAllocs(RaggedPass):
         """Hoist in every loop of a module, inner ones first."""
         checked = with_callers(op, {REPORT})
         for loop in reversed(list(find_ops(op, "scf.for"))):
-            if any(call.attributes["callee"].value in checked for call in find_ops(loop, "func.call")):
+            if calls(loop, checked):
                 continue  # it may end before an iteration allocates
             most: dict[ir.Value, ir.Value] = {}
             inside = [op.operation for op in loop.regions[0].blocks[0].operations]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, func, ir
 from ragged_dialect.ir import build
-from ragged_dialect.ir.functions import functions_of, with_callers
+from ragged_dialect.ir.functions import calls, functions_of, with_callers
 from ragged_dialect.ir.match import ancestors, blocks_of
 from ragged_dialect.ir.walk import find_ops, replace
 from ragged_dialect.lowering.checks.conditions import evaluate
@@ -69,10 +69,10 @@ def _settle(module: ir.Operation) -> None:
                 condition = arith.index_castui(build.index_type(), op.operands[0])
                 builders.assert_valid([condition], "holds", f"cf.assert: {op.attributes['msg'].value}", 0)
         op.erase()
-    checked = {name for name, function in functions_of(module).items() if find_ops(function, "ragged.assert_valid")}
-    checked = with_callers(module, checked)
+    own = {name for name, function in functions_of(module).items() if find_ops(function, "ragged.assert_valid")}
+    checked = with_callers(module, own)
     for op in find_ops(module, "ragged.assert_valid", "func.call"):
-        if op.name == "func.call" and op.attributes["callee"].value not in checked:
+        if op.name == "func.call" and not calls(op, checked):
             continue
         for outer in ancestors(op):
             if outer.name not in _AROUND:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.functions import functions_of, name_of
+from ragged_dialect.ir.functions import calls, functions_of, name_of, with_callers
 from ragged_dialect.ir.match import body_ops, terminator
 from ragged_dialect.ir.walk import find_ops, outermost
 from ragged_dialect.lowering.attributes import Mapping
@@ -59,7 +60,8 @@ class ShareLongComponents(RaggedPass):
 
     With `refuse` programs stay small: a call ends before a forall that has a long component (`ragged_refuse_skew`), and
     who made it compiles the program that shares them; the attribute `ragged.refuses_skew` of the module says so. Where
-    the offsets are an argument it ends before what else is computed in the forall's block, or that would be done twice.
+    the offsets are an argument it ends after the checks of the forall's block and before what else is computed there,
+    or that would be done twice.
     Programs that call others' functions share them at once, since what these do must not be done twice.
     Precondition: bufferized.
     """
@@ -72,12 +74,13 @@ class ShareLongComponents(RaggedPass):
         if self.elements < 1:
             raise PassFailure(op, f"expected elements of at least 1, got {self.elements}")
         refuse = self.refuse and not _has_effects(op)
+        checked = with_callers(op, {REPORT})
         for function in functions_of(op).values():
             found = [_Components.of(forall) for forall in outermost(function, "scf.forall")]
             for one in found:
                 if one is not None and not refuse:
                     one.share(self.elements)
-            if refuse and _refuse([one for one in found if one is not None], self.elements):
+            if refuse and _refuse([one for one in found if one is not None], self.elements, checked):
                 op.attributes[REFUSES] = ir.UnitAttr.get()
         if REFUSES in op.attributes:
             declare(op)
@@ -86,18 +89,18 @@ class ShareLongComponents(RaggedPass):
 def _has_effects(module: ir.Operation) -> bool:
     """Whether a program does what it must not do twice: it calls what is not in it, but for reports of its checks."""
     outside = {name_of(f) for f in find_ops(module, "func.func") if not len(f.regions[0].blocks)} - {REPORT}
-    return any(op.attributes["callee"].value in outside for op in find_ops(module, "func.call"))
+    return calls(module, outside)
 
 
-def _refuse(found: list[_Components], elements: int) -> bool:
+def _refuse(found: list[_Components], elements: int, checked: AbstractSet[str]) -> bool:
     """End the call where one of some foralls has a long component, before the first of those of a block that have the
-    same components; whether there are any."""
+    same components; whether there are any. `checked` are the functions that run checks."""
     alike: dict[tuple[ir.Block, ir.Value], list[_Components]] = {}
     for one in found:
         alike.setdefault((one.forall.block, one.offsets), []).append(one)
     for first, *others in alike.values():
         width, count = max(one.width for one in (first, *others)), counts_of(first.forall)[0]
-        with ir.InsertionPoint(_asked_before(first, count)), first.forall.location:
+        with ir.InsertionPoint(_asked_before(first, count, checked)), first.forall.location:
             metadata = memref.extract_strided_metadata(first.offsets)
             start = build.mul(metadata[1], 8)
             address = build.add(memref.extract_aligned_pointer_as_index(first.offsets), start)
@@ -106,16 +109,17 @@ def _refuse(found: list[_Components], elements: int) -> bool:
     return bool(alike)
 
 
-def _asked_before(one: _Components, count: Mixed) -> ir.Operation:
+def _asked_before(one: _Components, count: Mixed, checked: AbstractSet[str]) -> ir.Operation:
     """The op before which a call may end. What comes before is done for nothing, and again by the other program, every
-    time: of offsets that are an argument it is the first op of the block, or the first one after what counts them."""
+    time: of offsets that are an argument it is the first op of the block after what counts them, and after the checks,
+    as they may be of these offsets."""
     owner = one.offsets.owner
     if not isinstance(owner, ir.Block) or owner.owner.operation.name != "func.func":
         return one.forall
     ops = [op.operation for op in one.forall.block.operations]
-    if isinstance(count, int) or isinstance(count.owner, ir.Block) or count.owner.operation not in ops:
-        return ops[0]
-    return ops[ops.index(count.owner.operation) + 1]
+    before = ops[: ops.index(one.forall)]
+    needed = [k for k, op in enumerate(before, 1) if calls(op, checked) or count in op.results]
+    return ops[max(needed, default=0)]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.walk import find_ops, free_symbol, ops_in
@@ -29,16 +31,15 @@ def users_of(module: ir.Operation, name: str) -> list[ir.Operation]:
     return [op for op in ops_in(module) if symbol in copy_attributes(op).values()]
 
 
-def with_callers(module: ir.Operation, names: set[str]) -> set[str]:
-    """The names of functions, and those of all that call them, or call what does."""
-    called = {
-        name: {op.attributes["callee"].value for op in find_ops(function, "func.call")}
-        for name, function in functions_of(module).items()
-    }
-    found = set(names)
-    while more := {name for name, callees in called.items() if callees & found} - found:
-        found |= more
-    return found
+def calls(op: ir.Operation, names: AbstractSet[str]) -> bool:
+    """Whether an op, or one inside it, calls a function of some names."""
+    return any(call.attributes["callee"].value in names for call in find_ops(op, "func.call"))
+
+
+def with_callers(module: ir.Operation, names: AbstractSet[str]) -> AbstractSet[str]:
+    """Names of functions, and of all that call them, or call what does."""
+    callers = {name for name, function in functions_of(module).items() if calls(function, names)}
+    return names if callers <= names else with_callers(module, names | callers)
 
 
 def copy_function(module: ir.Operation, source: ir.Operation, name: str) -> ir.Operation:
