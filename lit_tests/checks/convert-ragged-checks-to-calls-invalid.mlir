@@ -79,6 +79,22 @@ func.func @parallel(%n: index) {
 
 // -----
 
+// Nor functions that may be such.
+func.func @checks(%k: index, %n: index) {
+  ragged.assert_valid %k, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
+  return
+}
+
+func.func @indirect(%n: index, %function: (index, index) -> ()) {
+  // expected-error@below {{expected checks in func.call, scf.if, scf.for, scf.while only, got one in 'scf.forall'}}
+  scf.forall (%k) in (%n) {
+    func.call_indirect %function(%k, %n) : (index, index) -> ()
+  }
+  return
+}
+
+// -----
+
 // No pass sees functions of a module in a module.
 func.func private @outer()
 

@@ -71,8 +71,8 @@ def _settle(module: ir.Operation) -> None:
         op.erase()
     own = {name for name, function in functions_of(module).items() if find_ops(function, "ragged.assert_valid")}
     checked = with_callers(module, own)
-    for op in find_ops(module, "ragged.assert_valid", "func.call"):
-        if op.name == "func.call" and not calls(op, checked):
+    for op in find_ops(module, "ragged.assert_valid", "func.call", "func.call_indirect"):
+        if op.name != "ragged.assert_valid" and not (own and calls(op, checked)):
             continue
         for outer in ancestors(op):
             if outer.name not in _AROUND:

@@ -32,8 +32,9 @@ def users_of(module: ir.Operation, name: str) -> list[ir.Operation]:
 
 
 def calls(op: ir.Operation, names: AbstractSet[str]) -> bool:
-    """Whether an op, or one inside it, calls a function of some names."""
-    return any(call.attributes["callee"].value in names for call in find_ops(op, "func.call"))
+    """Whether an op, or one inside it, calls a function of some names, or one that only a call knows."""
+    found = find_ops(op, "func.call", "func.call_indirect")
+    return any("callee" not in call.attributes or call.attributes["callee"].value in names for call in found)
 
 
 def with_callers(module: ir.Operation, names: AbstractSet[str]) -> AbstractSet[str]:
