@@ -8,18 +8,21 @@ from typing import TypeAlias
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.checks import CHECKED
-from ragged_dialect.generic import generated
+from ragged_dialect.generic import along, generated, without, without_body
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.clone import inlined
-from ragged_dialect.ir.match import terminator, view_of
+from ragged_dialect.ir.clone import ValueMap, clone, inlined
+from ragged_dialect.ir.match import body_ops, is_read, terminator, view_of
 from ragged_dialect.ir.walk import find_ops, replace
+from ragged_dialect.iteration import BACKWARDS
+from ragged_dialect.ops.checks import AssertValidOp
 from ragged_dialect.ops.steps import StepsOp
-from ragged_dialect.passes.analysis.rows import rows_of
+from ragged_dialect.passes.analysis.numbers import NoNumbersError, Numbers
+from ragged_dialect.passes.analysis.rows import CHECKS, Rows, rows_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.values import empty_like, empty_without
 from ragged_dialect.passes.differentiate.views import storage_of, without_gaps
-from ragged_dialect.traits import has_unit
+from ragged_dialect.traits import has_unit, string_attr
 from ragged_dialect.types import shape_of
 
 
@@ -35,6 +38,9 @@ class RaggedDecomposeSteps(RaggedPass):
       …
     }
     ```
+
+    Where each state is a number, and a step makes numbers of numbers by arithmetic and lookups, it is one loop along
+    each component instead, as `expand-ragged-scans` makes of scans.
 
     Rows are gathered before the loop, and back behind it, but for what other steps take. With `reverse` the loop begins
     at the ends of the longest components, and others join it at theirs. Results that nobody reads are not made.
@@ -54,7 +60,8 @@ def decompose_steps(root: ir.Operation) -> None:
         if CHECKED not in op.attributes:
             _check(view_of(op, StepsOp).block)
         with ir.InsertionPoint(op), op.location:
-            made = _decomposed(op, packed)
+            made = _along_components(op)
+            made = _decomposed(op, packed) if made is None else made
         replace(op, *made)
 
 
@@ -69,6 +76,92 @@ def _check(block: ir.Block) -> None:
     rows, end = rows_of(block), terminator(block)
     if any(rows.dim(x) != 0 for x in end.operands):
         raise PassFailure(end, "expected steps that yield rows, got values that have none")
+
+
+def _along_components(op: ir.Operation) -> list[ir.Value | None] | None:
+    """What takes the place of results, made number by number along each component; None for steps that are not made so,
+    or where nothing has an element for each."""
+    steps = view_of(op, StepsOp)
+    kept = [k for k, result in enumerate([*steps.before, *steps.rows]) if is_read(result)]
+    numbers = [*(x.type.shape for x in steps.states), *(op.results[k].type.shape[1:] for k in kept)]
+    if any(len(shape) > 1 for shape in numbers) or not (kept or any(len(x.type.shape) == 2 for x in steps.elements)):
+        return None
+    try:
+        return _numbered(steps, kept, rows_of(steps.block, strict=False))
+    except NoNumbersError:
+        return None
+
+
+def _numbered(steps: StepsOp, kept: list[int], rows: Rows) -> list[ir.Value | None]:
+    """The same. Checks that are alike in each step come before the loop, those of places behind it: what they refuse is
+    read at other places until then. NoNumbersError."""
+    before, after = _checks(steps.block, rows)
+    numbers = Numbers(steps.operation, rows, checked=bool(after))
+    repeated: list[tuple[ir.Operation, ValueMap]] = [(op, {x: numbers.number(x) for x in op.operands}) for op in before]
+    bounds = [[numbers.number(x) for x in op.operands[1:]] for op in after]
+    elements, states, block = [without_gaps(x) for x in steps.elements], steps.states, steps.block
+    flat = [k for k, x in enumerate(elements) if len(x.type.shape) == 2]
+    looked = [op.operands[0] for op in after]
+    features = frozenset(range(2, len(elements[0].type.shape)))
+    types = [*(steps.operation.results[k].type for k in kept), *(x.type for x in looked)]
+    ins, outs = [elements[k] for k in flat], [empty_without(elements[0], features, t.element_type) for t in types]
+    whole, start = ir.AffineMap.get_identity(2), without(2, 1)
+
+    maps = [*(whole for _ in ins), *(start for _ in states), *(whole for _ in outs)]
+    loop = without_body(ins, [*states, *outs], maps, along(2, 1))
+    given = list(loop.regions[0].blocks.append(*(x.type.element_type for x in (*ins, *states, *outs))).arguments)
+    carried, own = given[len(ins) : len(ins) + len(states)], dict(zip(flat, given, strict=False))
+    numbers.give((x, own.get(k, elements[k])) for k, x in enumerate(block.arguments[: len(elements)]))
+    numbers.give(zip(block.arguments[len(elements) :], carried, strict=True))
+    try:
+        with ir.InsertionPoint(loop.regions[0].blocks[0]):
+            made = list(map(numbers.element, steps.yielded))
+            per_step = [*carried, *made[len(states) :]]
+            made = [*made[: len(states)], *(per_step[k] for k in kept), *map(numbers.element, looked)]
+            ir.Operation.create("linalg.yield", operands=made)
+    except NoNumbersError:
+        loop.erase()
+        raise
+    with ir.InsertionPoint(loop):
+        _repeated(repeated, builders.max_length(elements[0], 1))
+    if has_unit(steps.operation, "reverse"):
+        loop.attributes[BACKWARDS] = ir.IntegerAttr.get(build.i64(), 1)
+    ends, made = list(loop.results)[: len(states)], list(loop.results)[len(states) :]
+    for op, places, others in zip(after, made[len(kept) :], bounds, strict=True):
+        clone(op, dict(zip(op.operands, [builders.values(places), *others], strict=True)))
+    found: list[ir.Value | None] = [None] * len(steps.yielded)
+    for k, x in zip(kept, made, strict=False):
+        found[k] = shapes.cast(x, steps.operation.results[k].type)
+    return [*found, *ends]
+
+
+def _checks(block: ir.Block, rows: Rows) -> tuple[list[ir.Operation], list[ir.Operation]]:
+    """The checks of steps that are alike in each, and those of a place for each row. NoNumbersError for others."""
+    before, after = list[ir.Operation](), list[ir.Operation]()
+    for op in (x for x in body_ops(block) if x.name in CHECKS):
+        first, *others = op.operands
+        if all(rows.is_count(x) for x in op.operands):  # how many rows there are
+            continue
+        if any(rows.is_count(x) or rows.dim(x) is not None for x in others) or rows.is_count(first):
+            raise NoNumbersError
+        if rows.dim(first) is None:
+            before.append(op)
+        elif op.name == AssertValidOp.OPERATION_NAME and string_attr(op, "kind") in ("index", "position"):
+            after.append(op)
+        else:
+            raise NoNumbersError
+    return before, after
+
+
+def _repeated(checks: Sequence[tuple[ir.Operation, ValueMap]], steps: ir.Value) -> None:
+    """Checks of what is alike in each step, where there is one."""
+
+    def body(step: ir.Value, carried: list[ir.Value]) -> None:
+        for op, known in checks:
+            clone(op, known)
+
+    if checks:
+        flow.for_loop(build.minimum(steps, 1), [], body)
 
 
 class _Packing:

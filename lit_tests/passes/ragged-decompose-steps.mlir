@@ -62,7 +62,7 @@ func.func @reverse(%x: !x, %start: tensor<?xf64>, %factor: f64) -> !x {
         ins(%row, %state : tensor<?xf64>, tensor<?xf64>) outs(%row : tensor<?xf64>) {
     ^bb0(%a: f64, %b: f64, %out: f64):
       %c = arith.mulf %b, %factor : f64
-      %d = arith.addf %a, %c : f64
+      %d = math.powf %a, %c : f64
       linalg.yield %d : f64
     } -> tensor<?xf64>
     ragged.yield %next : (tensor<?xf64>) -> ()
@@ -85,12 +85,12 @@ func.func @reverse(%x: !x, %start: tensor<?xf64>, %factor: f64) -> !x {
 func.func @both(%x: !x, %start: tensor<?xf64>) -> tensor<?xf64> {
   %before, %sums, %end = ragged.steps %x, %start ({
   ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
-    %next = arith.addf %row, %state : tensor<?xf64>
+    %next = math.atan2 %row, %state : tensor<?xf64>
     ragged.yield %next, %next : (tensor<?xf64>, tensor<?xf64>) -> ()
   }) : (!x, tensor<?xf64>) -> (!x, !x, tensor<?xf64>)
   %others, %last = ragged.steps %sums, %start ({
   ^bb0(%row: tensor<?xf64>, %state: tensor<?xf64>):
-    %next = arith.mulf %row, %state : tensor<?xf64>
+    %next = math.powf %row, %state : tensor<?xf64>
     ragged.yield %next : (tensor<?xf64>) -> ()
   }) {reverse} : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
   return %last : tensor<?xf64>
@@ -123,4 +123,47 @@ func.func @inside(%x: !x, %y: !x, %start: tensor<?xf64>) -> !x {
     ragged.yield %next : (tensor<?xf64>) -> ()
   }) : (!x, tensor<?xf64>) -> (!x, tensor<?xf64>)
   return %before : !x
+}
+
+// -----
+
+// Numbers made of numbers are one loop along each component, which stores what is read of the results. What is read at
+// places of the state is inside until the places are checked, behind the loop.
+
+!x = tensor<?x?xi64, #ragged.layout<"dr">>
+!rows = tensor<?x?x4xi64, #ragged.layout<"dr|d">>
+
+// CHECK-LABEL: func.func @numbers
+// CHECK-SAME: (%[[X:.*]]: tensor<?x?xi64, #ragged.layout<"dr">>, %[[ROWS:.*]]: tensor<?x?x4xi64, #ragged.layout<"dr|d">>, %[[START:.*]]: tensor<?xi64>)
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[C4:.*]] = arith.constant 4 : index
+// CHECK-NOT: ragged.group_by
+// CHECK: %[[LOOP:.*]]:3 = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[X]] : {{.*}}) outs(%[[START]], {{.*}} attrs = {ragged.backwards = 1 : i64}
+// CHECK: ^bb0(%[[IN:.*]]: i64, %[[STATE:.*]]: i64, %{{.*}}: i64, %{{.*}}: i64):
+// CHECK: %[[AT:.*]] = arith.index_cast %[[STATE]] : i64 to index
+// CHECK: %[[IS:.*]] = arith.cmpi ult, %[[AT]], %[[C4]]
+// CHECK: %[[PLACE:.*]] = arith.select %[[IS]], %[[AT]], %[[C0]]
+// CHECK: %[[READ:.*]] = tensor.extract %[[ROWS]][%{{.*}}, %{{.*}}, %[[PLACE]]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[READ]], %[[IN]]
+// CHECK: linalg.yield %[[NEXT]], %[[READ]], %[[STATE]]
+// CHECK: %[[PLACES:.*]] = ragged.values %[[LOOP]]#2
+// CHECK: ragged.assert_valid %[[PLACES]], %[[C4]] {kind = "index"
+// CHECK: return %[[LOOP]]#1, %[[LOOP]]#0
+func.func @numbers(%x: !x, %rows: !rows, %start: tensor<?xi64>) -> (!x, tensor<?xi64>) {
+  %c4 = arith.constant 4 : index
+  %before, %y, %end = ragged.steps %x, %rows, %start ({
+  ^bb0(%in: tensor<?xi64>, %row: tensor<?x4xi64>, %state: tensor<?xi64>):
+    ragged.assert_valid %state, %c4 {kind = "index", op = "take", level = 0} : (tensor<?xi64>, index) -> ()
+    %read = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%state : tensor<?xi64>) outs(%state : tensor<?xi64>) {
+    ^bb0(%a: i64, %out: i64):
+      %i = linalg.index 0 : index
+      %at = arith.index_cast %a : i64 to index
+      %b = tensor.extract %row[%i, %at] : tensor<?x4xi64>
+      linalg.yield %b : i64
+    } -> tensor<?xi64>
+    %next = arith.addi %read, %in : tensor<?xi64>
+    ragged.yield %next, %read : (tensor<?xi64>, tensor<?xi64>) -> ()
+  }) {reverse} : (!x, !rows, tensor<?xi64>) -> (!x, !x, tensor<?xi64>)
+  return %y, %end : !x, tensor<?xi64>
 }

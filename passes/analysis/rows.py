@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import name_of
 from ragged_dialect.generic import index_loop
 from ragged_dialect.ir import shapes
-from ragged_dialect.ir.match import constant_int
+from ragged_dialect.ir.match import constant_int, made_by
 from ragged_dialect.ir.walk import captures, makers, ops_in
 from ragged_dialect.iteration import analyze, expr_uses, is_compute
 from ragged_dialect.passes.base import PassFailure
@@ -29,12 +29,17 @@ class Rows:
         """The dim of rows of a value, None for one that has none."""
         return self._dims.get(x)
 
+    def is_count(self, x: ir.Value) -> bool:
+        """Whether an index is the number of rows that a value has."""
+        op = made_by(x, "tensor.dim")
+        return op is not None and constant_int(op.operands[1]) == self._dims.get(op.operands[0], -1)
+
     def visit(self, op: ir.Operation) -> None:
         """Find what an op makes of rows. PassFailure for one that does not treat them apart."""
         read = captures([op]) if len(op.regions) else list(op.operands)
         if not any(x in self._dims for x in read) and not self._counted(read):
             return
-        if op.name in _CHECKS:
+        if op.name in CHECKS:
             return
         if is_compute(op):
             return self._compute(op)
@@ -181,7 +186,7 @@ class Rows:
         self._dims[op.results[0]] = rows[0] if is_expanded else place
 
 
-_CHECKS = frozenset({"ragged.assert_valid", "ragged.assert_conform", "cf.assert"})
+CHECKS = frozenset({"ragged.assert_valid", "ragged.assert_conform", "cf.assert"})
 
 _RULES: dict[str, Callable[[Rows, ir.Operation], None]] = {
     "tensor.dim": Rows.dim_of,
@@ -198,10 +203,11 @@ _RULES: dict[str, Callable[[Rows, ir.Operation], None]] = {
 def rows_of(block: ir.Block, strict: bool = True) -> Rows:
     """What has rows in a block whose arguments have. PassFailure for ops that do not treat rows apart from each other;
     where these are known to, and the analysis does not see it, it is not `strict`: nothing is known of what such ops
-    make then. Those that nothing reads do not matter."""
+    make then. Those that nothing reads do not matter, and when strict, nor do those that checks alone read."""
     known, ops = Rows(block.arguments), [op.operation for op in block.operations]
     end = ops.pop()
-    for op in makers(end.operands, ops):
+    checked = () if strict else (x for op in ops if op.name in CHECKS for x in op.operands)
+    for op in makers([*end.operands, *checked], ops):
         try:
             known.visit(op)
         except PassFailure:

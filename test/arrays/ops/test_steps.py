@@ -283,6 +283,43 @@ def test_beams() -> None:
         np.testing.assert_allclose(end[b], scores)
 
 
+def picked(rows: Any, at: Any) -> Any:
+    return np.take_along_axis(rows, at[:, None], axis=1)[:, 0]
+
+
+NUMBERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "lookups": (lambda s, x: ((picked(x[1], s[0]),), (picked(x[2], s[0]), s[0])), (np.zeros(6, np.int64),)),
+    "packing": (
+        lambda s, x: ((np.where(s[0] + x[0] < 2, s[0] + x[0], x[0]), s[1] + (s[0] + x[0] >= 2)), s[1]),
+        (np.zeros(6), np.zeros(6, np.int32)),
+    ),
+    "of features": (lambda s, x: ((s[1], s[0] * 0.5 - x[2][:, 1]), None), (rows(6), rows(6, seed=2))),
+}
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_states_that_are_numbers(name: str, reverse: bool) -> None:
+    """One loop along each component: no rows are gathered."""
+    (step, init), x = NUMBERS[name], elements(4)
+    xs = (elements(), rg.like(x, np.arange(4 * x.total).reshape(-1, 4) * 7 % 4), x)
+    assert_scans(step, init, xs, reverse)
+    program = rg.jit(lambda init, xs: rg.scan(step, init, xs, reverse=reverse)).lower(init, xs)
+    assert "ragged.group_by" not in program.stages["ragged"]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_places_of_states_that_are_numbers(reverse: bool) -> None:
+    """What a step reads next is not there: nothing is read, and the number is named. Without steps nothing is read."""
+    scan = rg.jit(lambda s, x: rg.scan(lambda s, x: (picked(x, s), s), s, x, reverse=reverse))
+    for bad in (4, -5, 2**40, -(2**63)):
+        x = rg.from_lengths(np.full((6, 4), 3), [2, 0, 4])
+        x.stored.values[3] = bad
+        with pytest.raises(rg.RangeError, match=rf"expected index in \[-4, 4\), got {bad}"):
+            scan(np.zeros(3, np.int64), x)
+        assert scan(np.full(1, bad), x[1:2])[0].tolist() == [bad]
+
+
 def test_many_states_of_other_types() -> None:
     """Types take turns; of more than there are groups for is said what to do."""
     x, count = elements(), 11
