@@ -53,7 +53,7 @@ class Numbers:
         if op is None or self._rows.dim(x) is None:
             raise NoNumbersError
         if op.name == "linalg.generic":
-            return self._computed(op, list(op.results).index(x), places)
+            return self._computed(op, next(k for k, result in enumerate(op.results) if result == x), places)
         rule = _RULES.get(op.name)
         if rule is None:
             raise NoNumbersError
