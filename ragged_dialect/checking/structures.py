@@ -58,6 +58,8 @@ def _check_axis(ask: Checker[Q], parts: Structure[Q], axis: int) -> None:
         letter = layout.letter(dim)
         if letter == "d":
             extent = parts.extent(dim)
+            if extent is not None and count is not None and dim > ragged[0]:  # as many as the data says
+                ask.fits(dim, [count, extent])
             count = None if extent is None or count is None else ask.times(count, extent)
         elif letter in RAGGED:
             count = _check_level(ask, parts, axis, dim, count, dim == ragged[-1])

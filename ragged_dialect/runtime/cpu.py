@@ -1,4 +1,4 @@
-"""Calling a compiled CPU function: arguments to a frame, results and status back."""
+"""Calling a compiled CPU function: arguments to a frame, results or the record of a failed check back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PackedFunction:
         keep: object,
         again: Callable[[], PackedFunction] | None = None,
     ) -> None:
-        """`run` calls the function of a frame and gives the size of an allocation that failed; `name` is what
+        """`run` calls the function of a frame and gives why it ended (`ragged_run`), 0 where it did not; `name` is what
         errors call it, `keep` must live as long; `again` makes the function for data that this one refuses."""
         self._name = name
         self._again = again
