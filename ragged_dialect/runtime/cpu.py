@@ -93,7 +93,7 @@ class CpuFunction(Recompiled):
         run: Callable[[int], int],
         again: Callable[[], PackedFunction] | None = None,
     ) -> None:
-        """`run` calls `entry`, which a frame begins with, and gives the size of an allocation that failed; `again` is
+        """`run` calls `entry`, which a frame begins with, and gives why it ended; `again` is
         that of `PackedFunction`."""
         self.signature = signature
         self._flatten = Flattener(signature)
