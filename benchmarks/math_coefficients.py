@@ -63,10 +63,16 @@ def _tanh_tail(z: float) -> float:
     return (math.tanh(x) / x - 1) / z
 
 
-def _erf_tail(z: float) -> float:
-    """`erf(x) / x - 1` as a function of `z = x**2`."""
-    scale = 2 / math.sqrt(math.pi)
-    return scale * _series(lambda k: (-1) ** k / (math.factorial(k) * (2 * k + 1)), z, 0) - 1
+def _log_erfc(a: float) -> float:
+    """`log2(1 - erf(a)) / a`."""
+    if a == 0:
+        return -2 / math.sqrt(math.pi) / math.log(2)
+    return (math.log1p(-math.erf(a)) if a < 1 else math.log(math.erfc(a))) / math.log(2) / a
+
+
+def _log_erfc_scale(a: float) -> float:
+    """What an error of it is of `erf(a)`."""
+    return math.log(2) * (math.sqrt(math.pi) / 2 if a < 1e-9 else a * math.erfc(a) / math.erf(a))
 
 
 def _sin_tail(z: float) -> float:
@@ -100,8 +106,7 @@ FITS = (
     Fit("LOG", _log_tail, (2**-0.5 - 1, 2**0.5 - 1), range(8), lambda x: abs(x) ** 3 / max(abs(math.log1p(x)), 1e-9)),
     Fit("ATANH_SMALL", lambda z: _series(lambda k: 1 / (2 * k + 1), z, 1), (0, 0.25), range(6), lambda z: z),
     Fit("TANH", _tanh_tail, (0, 0.625**2), range(5), lambda z: z * math.sqrt(z) / max(math.tanh(math.sqrt(z)), 1e-9)),
-    Fit("ERF", _erf_tail, (0, 0.9**2), range(7), lambda z: 1 / (1 + _erf_tail(z))),
-    Fit("ERFC", lambda a: -math.log(math.erfc(a)), (0.9, 3.95), range(8), lambda a: math.erfc(a) / math.erf(a)),
+    Fit("LOG_ERFC", _log_erfc, (0, 3.95), range(9), _log_erfc_scale),
     Fit("SIN", _sin_tail, (0, _SQUARE), range(3), lambda z: z),
     Fit("ASIN", _asin_tail, (0, 0.25), range(5), lambda z: z),
     Fit("ASIN_LONG", _asin_tail, (0, 0.25), range(14), lambda z: z, single=False, bits=53),

@@ -117,13 +117,6 @@ def _or_zero(x: Number, low: float, power: Callable[[Number], Number]) -> Number
     return select(nothing, 0.0, power(select(nothing, 0.0, x)))
 
 
-def exp_in_range(x: Number) -> Number:
-    """`e**x` for x in [-87, 88]: no clamps and a single scale."""
-    own = type_of(x)
-    t, r = _reduce(x, own.bias)
-    return (_power(r) + 1.0) * (t.bits() << own.mantissa).as_float()
-
-
 def exp2(x: Number) -> Number:
     """`2**x` to 1 ulp."""
 
@@ -151,6 +144,14 @@ def exp2_at_most_one(x: Number) -> Number:
     own = type_of(x)
     t, r = _reduce2(x.at_least(float(-own.bias)), own.bias)
     return (r * r.polynomial(own.exp2) + 1.0) * (t.bits() << own.mantissa).as_float()
+
+
+def one_less_exp2(x: Number) -> Number:
+    """`1 - 2**x` for x in [-126, 0], also where that is near 0."""
+    own = type_of(x)
+    t, r = _reduce2(x, own.bias)
+    scale = (t.bits() << own.mantissa).as_float()
+    return (1.0 - scale) - scale * (r * r.polynomial(own.exp2))
 
 
 def expm1(x: Number) -> Number:
