@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from ragged_dialect._mlir import ir, memref, tensor, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.attention.lanes import TILE, Block, Lanes, Meeting, each
+from ragged_dialect.lowering.attention.blocks import Block, Meeting
+from ragged_dialect.lowering.attention.lanes import TILE, Lanes, each
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.math.exponential import exp2_at_most_one
 from ragged_dialect.ops.attention import Attention

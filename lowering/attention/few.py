@@ -10,8 +10,9 @@ from dataclasses import replace
 from ragged_dialect._mlir import arith, ir, memref, tensor, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering.attention.blocks import Block
 from ragged_dialect.lowering.attention.forward import Forward, higher, log_of_sum
-from ragged_dialect.lowering.attention.lanes import KEPT, TILE, Block, each
+from ragged_dialect.lowering.attention.lanes import KEPT, TILE, each
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.math.exponential import exp2_at_most_one
 from ragged_dialect.lowering.products.micro_kernel import read, transposed, write

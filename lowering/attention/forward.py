@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import arith, ir, memref, tensor
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.ir import build, flow
-from ragged_dialect.lowering.attention.lanes import TILE, Block, Lanes, Meeting
+from ragged_dialect.lowering.attention.blocks import Block, Meeting
+from ragged_dialect.lowering.attention.lanes import TILE, Lanes
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.math.exponential import exp2_at_most_one
 from ragged_dialect.ops.attention import AttentionOp

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 from ragged_dialect._mlir import arith, ir, memref, tensor, vector
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, inlined
 from ragged_dialect.ir.memory import buffer_of
+from ragged_dialect.lowering.attention.blocks import Ahead, Block, Bounds, Meeting
 from ragged_dialect.lowering.attention.staged import Staged
 from ragged_dialect.lowering.buffers.subviews import subview
 from ragged_dialect.lowering.math.emitter import Emitter, Number
@@ -37,61 +37,6 @@ elements and a row of lanes has registers: 3% for four of them. More would leave
 
 KEPT = 512 << 10
 """Bytes that blocks keep over all tiles: half of a second cache of 1 MiB, as for strips of products."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """A block of rows of a component along the lanes, or a few blocks: the component, the first one's number there and
-    its row, how many they are, and whether they are its last ones; where the component's rows that they meet begin in
-    either tensor, and how many these are; `shift` as for `Keys`."""
-
-    component: ir.Value
-    first: ir.Value
-    row: ir.Value
-    count: ir.Value
-    is_last: ir.Value
-    starts: tuple[Mixed, Mixed]
-    others: Mixed
-    shift: Mixed
-
-
-class Bounds(NamedTuple):
-    """The rows that some lane of a block meets, low to high, and of these those that all do, full to stop."""
-
-    low: Mixed
-    full: Mixed
-    stop: Mixed
-    high: Mixed
-
-
-class Ahead(NamedTuple):
-    """What is read later of a tensor: from a row and a head on, pieces as wide as a head, so many elements from one to
-    the next."""
-
-    x: ir.Value
-    row: ir.Value
-    head: ir.Value
-    apart: Mixed
-
-
-class Meeting(NamedTuple):
-    """A tile of rows of a head, from the first on, and a block of lanes of a head of its own, the one of a number, that
-    meets those from a low place of the tile to a high one; the low one is a multiple of the rows that are multiplied at
-    once. `ahead` is asked for by all `blocks` that meet the tile, and `own`, which will be along lanes, in the last
-    tile."""
-
-    ahead: Sequence[Ahead]
-    own: Sequence[Ahead]
-    blocks: ir.Value
-    is_last: ir.Value
-    head: ir.Value
-    own_head: ir.Value
-    number: ir.Value
-    block: Block
-    bounds: Bounds
-    first: ir.Value
-    low: Mixed
-    high: Mixed
 
 
 def blocks_of(regs: RegisterBlock, widths: Sequence[int]) -> int:

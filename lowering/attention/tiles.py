@@ -9,8 +9,9 @@ from dataclasses import replace
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering.attention.blocks import Block, Meeting
 from ragged_dialect.lowering.attention.forward import Forward
-from ragged_dialect.lowering.attention.lanes import TILE, Block, Meeting, each, width_of
+from ragged_dialect.lowering.attention.lanes import TILE, each, width_of
 from ragged_dialect.lowering.math.emitter import Emitter, Number
 from ragged_dialect.lowering.products import amx
 from ragged_dialect.lowering.products.amx import BLOCK, ROW, SQUARE, Tiles

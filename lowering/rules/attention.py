@@ -13,10 +13,11 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.lowering.attention import HEAD_DIMS
 from ragged_dialect.lowering.attention.backward import Backward
+from ragged_dialect.lowering.attention.blocks import Block
 from ragged_dialect.lowering.attention.call import Operands, lower_to_call
 from ragged_dialect.lowering.attention.few import Few
 from ragged_dialect.lowering.attention.forward import Forward
-from ragged_dialect.lowering.attention.lanes import Block, Lanes, blocks_of
+from ragged_dialect.lowering.attention.lanes import Lanes, blocks_of
 from ragged_dialect.lowering.attention.tiles import TiledForward
 from ragged_dialect.lowering.nests.forall import OpenForall
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
