@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.generic import along, generated, without, without_body
 from ragged_dialect.ir import build, flow, shapes, vectors
@@ -94,12 +94,15 @@ def _along_components(op: ir.Operation) -> list[ir.Value | None] | None:
 
 def _numbered(steps: StepsOp, kept: list[int], rows: Rows) -> list[ir.Value | None]:
     """The same. Checks that are alike in each step come before the loop, those of places behind it: what they refuse is
-    read at other places until then. NoNumbersError."""
+    read at other places until then. A component whose steps have done so has no places of its own from there on.
+    NoNumbersError."""
     before, after = _checks(steps.block, rows)
     numbers = Numbers(steps.operation, rows, checked=bool(after))
     repeated: list[tuple[ir.Operation, ValueMap]] = [(op, {x: numbers.number(x) for x in op.operands}) for op in before]
     bounds = [[numbers.number(x) for x in op.operands[1:]] for op in after]
-    elements, states, block = [without_gaps(x) for x in steps.elements], steps.states, steps.block
+    elements, states, block = [without_gaps(x) for x in steps.elements], list(steps.states), steps.block
+    count = len(states)
+    states += [_all_true(shapes.dims(states[0]))] if after else []
     flat = [k for k, x in enumerate(elements) if len(x.type.shape) == 2]
     looked = [op.operands[0] for op in after]
     features = frozenset(range(2, len(elements[0].type.shape)))
@@ -112,12 +115,15 @@ def _numbered(steps: StepsOp, kept: list[int], rows: Rows) -> list[ir.Value | No
     given = list(loop.regions[0].blocks.append(*(x.type.element_type for x in (*ins, *states, *outs))).arguments)
     carried, own = given[len(ins) : len(ins) + len(states)], dict(zip(flat, given, strict=False))
     numbers.give((x, own.get(k, elements[k])) for k, x in enumerate(block.arguments[: len(elements)]))
-    numbers.give(zip(block.arguments[len(elements) :], carried, strict=True))
+    numbers.give(zip(block.arguments[len(elements) :], carried, strict=False))
     try:
         with ir.InsertionPoint(loop.regions[0].blocks[0]):
             made = list(map(numbers.element, steps.yielded))
-            per_step = [*carried, *made[len(states) :]]
-            made = [*made[: len(states)], *(per_step[k] for k in kept), *map(numbers.element, looked)]
+            per_step, fine = [*carried[:count], *made[count:]], carried[count:]
+            places = [arith.select(*fine, x, build.constant(x.type, 0)) for x in map(numbers.element, looked)]
+            if numbers.are_inside is not None:
+                fine = [arith.andi(x, numbers.are_inside) for x in fine]
+            made = [*made[:count], *fine, *(per_step[k] for k in kept), *places]
             ir.Operation.create("linalg.yield", operands=made)
     except NoNumbersError:
         loop.erase()
@@ -126,13 +132,18 @@ def _numbered(steps: StepsOp, kept: list[int], rows: Rows) -> list[ir.Value | No
         _repeated(repeated, builders.max_length(elements[0], 1))
     if has_unit(steps.operation, "reverse"):
         loop.attributes[BACKWARDS] = ir.IntegerAttr.get(build.i64(), 1)
-    ends, made = list(loop.results)[: len(states)], list(loop.results)[len(states) :]
+    ends, made = list(loop.results)[:count], list(loop.results)[len(states) :]
     for op, places, others in zip(after, made[len(kept) :], bounds, strict=True):
         clone(op, dict(zip(op.operands, [builders.values(places), *others], strict=True)))
     found: list[ir.Value | None] = [None] * len(steps.yielded)
     for k, x in zip(kept, made, strict=False):
         found[k] = shapes.cast(x, steps.operation.results[k].type)
     return [*found, *ends]
+
+
+def _all_true(sizes: Sequence[Mixed]) -> ir.Value:
+    i1 = ir.IntegerType.get_signless(1)
+    return shapes.fill(build.constant(i1, 1), shapes.empty(sizes, i1))
 
 
 def _checks(block: ir.Block, rows: Rows) -> tuple[list[ir.Operation], list[ir.Operation]]:

@@ -128,7 +128,8 @@ func.func @inside(%x: !x, %y: !x, %start: tensor<?xf64>) -> !x {
 // -----
 
 // Numbers made of numbers are one loop along each component, which stores what is read of the results. What is read at
-// places of the state is inside until the places are checked, behind the loop.
+// places of the state is inside until the places are checked, behind the loop: those of a component up to its first one
+// that is not.
 
 !x = tensor<?x?xi64, #ragged.layout<"dr">>
 !rows = tensor<?x?x4xi64, #ragged.layout<"dr|d">>
@@ -138,17 +139,19 @@ func.func @inside(%x: !x, %y: !x, %start: tensor<?xf64>) -> !x {
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : index
 // CHECK-NOT: ragged.group_by
-// CHECK: %[[LOOP:.*]]:3 = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[X]] : {{.*}}) outs(%[[START]], {{.*}} attrs = {ragged.backwards = 1 : i64}
-// CHECK: ^bb0(%[[IN:.*]]: i64, %[[STATE:.*]]: i64, %{{.*}}: i64, %{{.*}}: i64):
+// CHECK: %[[LOOP:.*]]:4 = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[X]] : {{.*}}) outs(%[[START]], {{.*}} attrs = {ragged.backwards = 1 : i64}
+// CHECK: ^bb0(%[[IN:.*]]: i64, %[[STATE:.*]]: i64, %[[FINE:.*]]: i1, %{{.*}}: i64, %{{.*}}: i64):
 // CHECK: %[[AT:.*]] = arith.index_cast %[[STATE]] : i64 to index
 // CHECK: %[[IS:.*]] = arith.cmpi ult, %[[AT]], %[[C4]]
 // CHECK: %[[PLACE:.*]] = arith.select %[[IS]], %[[AT]], %[[C0]]
 // CHECK: %[[READ:.*]] = tensor.extract %[[ROWS]][%{{.*}}, %{{.*}}, %[[PLACE]]]
 // CHECK: %[[NEXT:.*]] = arith.addi %[[READ]], %[[IN]]
-// CHECK: linalg.yield %[[NEXT]], %[[READ]], %[[STATE]]
-// CHECK: %[[PLACES:.*]] = ragged.values %[[LOOP]]#2
+// CHECK: %[[OWN:.*]] = arith.select %[[FINE]], %[[STATE]], %{{.*}} : i64
+// CHECK: %[[STILL:.*]] = arith.andi %[[FINE]], %[[IS]]
+// CHECK: linalg.yield %[[NEXT]], %[[STILL]], %[[READ]], %[[OWN]]
+// CHECK: %[[PLACES:.*]] = ragged.values %[[LOOP]]#3
 // CHECK: ragged.assert_valid %[[PLACES]], %[[C4]] {kind = "index"
-// CHECK: return %[[LOOP]]#1, %[[LOOP]]#0
+// CHECK: return %[[LOOP]]#2, %[[LOOP]]#0
 func.func @numbers(%x: !x, %rows: !rows, %start: tensor<?xi64>) -> (!x, tensor<?xi64>) {
   %c4 = arith.constant 4 : index
   %before, %y, %end = ragged.steps %x, %rows, %start ({

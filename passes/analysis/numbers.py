@@ -35,6 +35,8 @@ class Numbers:
         """Of the block of `op`. Where places are `checked` once they were read, others are read for those that do not
         exist."""
         self._op, self._rows, self._checked = op, rows, checked
+        self.are_inside: ir.Value | None = None
+        """Whether all places that were read exist, None where none might not."""
         self._given: ValueMap = {}
         self._made = dict[tuple[ir.Operation, tuple[Mixed, ...]], list[ir.Value]]()
 
@@ -86,6 +88,7 @@ class Numbers:
         if extent <= 0:  # there may be nothing to read
             raise NoNumbersError
         there = arith.cmpi(arith.CmpIPredicate.ult, place, build.value(extent))
+        self.are_inside = there if self.are_inside is None else arith.andi(self.are_inside, there)
         return arith.select(there, place, build.value(0))
 
     # Ops -------------------------------------------------------------------------------------------

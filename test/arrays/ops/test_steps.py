@@ -472,3 +472,19 @@ def test_meaning(reverse: bool) -> None:
     for found, meant in zip(compile(text)(*arguments), run(text, "f", arguments), strict=True):
         for a, b in zip(*(y if isinstance(y, tuple) else (y,) for y in (found, meant)), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_place_that_is_named_is_one_that_a_step_has(reverse: bool) -> None:
+    """What steps after a bad place would look up is not what they have."""
+    table, other = np.array([6, 1, 2, 3]), np.array([9, 1, 2, 3])
+    xs = rg.from_lengths(np.zeros(3, int), [3])
+    with pytest.raises(rg.RangeError, match=r"got 9$"):
+        rg.scan(lambda s, x: (rg.take(table, s) + x, s), np.array([9]), xs, reverse=reverse)
+
+    def two(s: Any, x: Any) -> Any:
+        first, second = rg.take(table, s[0]), rg.take(other, s[1])
+        return (second + x * 0, s[1] * 0 + 1), first
+
+    with pytest.raises(rg.RangeError, match=r"got 5$"):
+        rg.scan(two, (np.array([0]), np.array([5])), xs, reverse=reverse)
