@@ -21,8 +21,10 @@
 // CHECK: %[[LEFT:.*]] = arith.shrui
 // CHECK: %[[EVEN:.*]] = vector.load %[[W]]
 // CHECK: %[[ODD:.*]] = vector.load %[[W]]
-// CHECK: %[[BOTH:.*]] = vector.interleave %[[EVEN]], %[[ODD]] : vector<32xbf16> -> vector<64xbf16>
-// CHECK: %[[ROW:.*]] = vector.bitcast %[[BOTH]] : vector<64xbf16> to vector<32xi32>
+// CHECK-DAG: %[[LOW:.*]] = vector.bitcast %[[EVEN]] : vector<32xbf16> to vector<32xi16>
+// CHECK-DAG: %[[UP:.*]] = vector.bitcast %[[ODD]] : vector<32xbf16> to vector<32xi16>
+// CHECK: %[[BOTH:.*]] = vector.interleave %[[LOW]], %[[UP]] : vector<32xi16> -> vector<64xi16>
+// CHECK: %[[ROW:.*]] = vector.bitcast %[[BOTH]] : vector<64xi16> to vector<32xi32>
 // CHECK: vector.store %[[ROW]], %[[PANEL]]
 // CHECK: %[[RIGHT:.*]] = arith.shrui
 // CHECK: %[[LEAST:.*]] = arith.minsi %[[LEFT]], %[[RIGHT]]
@@ -69,12 +71,15 @@ func.func @pairs(%x: memref<?x16xbf16>, %w: memref<16x32xbf16>, %o: memref<?x32x
 // CHECK-LABEL: func.func @across
 // CHECK-SAME: (%[[X:.*]]: memref<?x20xbf16>
 // CHECK: scf.if
-// CHECK: vector.interleave %{{.*}}, %cst
+// CHECK: %[[NO:.*]] = vector.bitcast %cst{{.*}} : vector<32xbf16> to vector<32xi16>
+// CHECK: vector.interleave %{{.*}}, %[[NO]]
 // CHECK: %[[SUMS:.*]]:8 = scf.for
 // CHECK: %[[FIRST:.*]] = vector.load %[[X]]{{.*}}, vector<8xbf16>
 // CHECK: %[[SECOND:.*]] = vector.load %[[X]]{{.*}}, vector<8xbf16>
-// CHECK: %[[MIXED:.*]] = vector.interleave %[[FIRST]], %[[SECOND]]
-// CHECK: vector.bitcast %[[MIXED]] : vector<16xbf16> to vector<8xi32>
+// CHECK-DAG: %[[ONE:.*]] = vector.bitcast %[[FIRST]] : vector<8xbf16> to vector<8xi16>
+// CHECK-DAG: %[[TWO:.*]] = vector.bitcast %[[SECOND]] : vector<8xbf16> to vector<8xi16>
+// CHECK: %[[MIXED:.*]] = vector.interleave %[[ONE]], %[[TWO]]
+// CHECK: vector.bitcast %[[MIXED]] : vector<16xi16> to vector<8xi32>
 // CHECK: llvm.inline_asm
 // CHECK: %{{.*}}:8 = scf.if
 // CHECK: llvm.inline_asm

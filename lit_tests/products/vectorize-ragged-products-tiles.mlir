@@ -68,7 +68,7 @@ func.func @rows(%x: memref<?x40xbf16>, %w: memref<40x32xbf16>, %o: memref<?x32xf
 // CHECK: ldtilecfg
 // CHECK: scf.for
 // CHECK-NOT: ldtilecfg
-// CHECK: vector.interleave %{{.*}}, %{{.*}} : vector<16xbf16> -> vector<32xbf16>
+// CHECK: vector.interleave %{{.*}}, %{{.*}} : vector<16xi16> -> vector<32xi16>
 // CHECK: vector.shuffle {{.*}} : vector<16xi32>, vector<16xi32>
 // CHECK: tdpbf16ps
 // CHECK: tilerelease
