@@ -95,3 +95,41 @@ func.func @across(%x: memref<?x20xbf16>, %w: memref<?x32xbf16>, %o: memref<20x32
   }
   return
 }
+
+// -----
+
+#x = affine_map<(m, n, k) -> (k, m)>
+#w = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// So they are up to a loop in which tiles are freed, as attention does.
+
+// CHECK-LABEL: func.func @freed
+// CHECK: scf.for
+// CHECK-NEXT: llvm.inline_asm has_side_effects "tilerelease"
+// CHECK: ldtilecfg
+// CHECK: scf.for
+// CHECK-NOT: ldtilecfg
+// CHECK: tdpbf16ps
+// CHECK: tilerelease
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+func.func @freed(%x: memref<?x20xbf16>, %w: memref<?x32xbf16>, %o: memref<20x32xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %j = %c0 to %n step %c1 {
+    llvm.inline_asm has_side_effects "tilerelease", "~{memory}" : () -> ()
+    scf.for %i = %c0 to %n step %c1 {
+      linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%x, %w : memref<?x20xbf16>, memref<?x32xbf16>) outs(%o : memref<20x32xf32>) {
+      ^bb0(%a: bf16, %b: bf16, %c: f32):
+        %wide_a = arith.extf %a : bf16 to f32
+        %wide_b = arith.extf %b : bf16 to f32
+        %p = arith.mulf %wide_b, %wide_a : f32
+        %s = arith.addf %p, %c : f32
+        linalg.yield %s : f32
+      }
+    }
+  }
+  return
+}

@@ -22,9 +22,9 @@ from ragged_dialect.lowering.products.pairs import (
     integer,
     larger,
     largest,
-    paired,
     smaller,
     splat,
+    turned_pairs,
     vector_of,
 )
 from ragged_dialect.ops.attention import AttentionOp
@@ -98,7 +98,7 @@ class TiledForward(Forward):
             half = ir.VectorType.get([SQUARE], ir.BF16Type.get())
             rows = [vector.load(half, self.value_rows, [build.value(build.add(j, r)), column]) for r in range(_STEP)]
             tile = build.add(build.mul(d, TILE // _STEP), build.divide(j, _STEP))
-            for r, row in enumerate(transposed([paired(*rows[r : r + 2]) for r in range(0, _STEP, 2)])):
+            for r, row in enumerate(turned_pairs(rows)):
                 place = build.value(build.add(build.mul(tile, SQUARE), r))
                 vector.store(row, self.turned_values, [place, build.value(0)])
 

@@ -31,9 +31,7 @@ VECTOR_ISAS = {
     "none": (),
     "sse": ((2, "b"),),
     "avx2": ((2, "b"), (4, "d")),
-    "avx512": ((2, "b"), (4, "d"), (8, "e")),
-    "avx512bf16": ((2, "b"), (4, "d"), (8, "e")),
-    "amxbf16": ((2, "b"), (4, "d"), (8, "e")),
+    **dict.fromkeys(("avx512", "avx512bf16", "amxbf16"), ((2, "b"), (4, "d"), (8, "e"))),
 }
 VECTOR = "_ZGV"
 """What the names of vector functions begin with."""
@@ -58,7 +56,7 @@ def require_isa(op: ir.Operation, isa: str) -> None:
 
 def has_fused(isa: str) -> bool:
     """Whether a fused multiply-add is an instruction; without, it is a call."""
-    return host_has("fma") if isa == "auto" else isa in ("avx2", "avx512", "avx512bf16", "amxbf16")
+    return host_has("fma") if isa == "auto" else isa not in ("none", "sse")
 
 
 @cache

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import arith, ir, llvm, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
+from ragged_dialect.lowering.products.pairs import integer, vector_of
 
 SQUARE = 16
 """Rows of a tile, and pairs of a row."""
@@ -16,6 +18,7 @@ ROW = 4 * SQUARE
 BLOCK = 2
 """Tiles of rows, and of columns, of a block of sums: four sums wait for each other's latency of 52 cycles, of which an
 instruction takes 16 (Intel's optimization manual, on Sapphire Rapids), and each tile that is loaded is used twice."""
+_FREE = "tilerelease"
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,7 @@ class Tiles:
 
 def words(rows: int) -> ir.Value:
     """Room for rows of tiles."""
-    i32 = ir.IntegerType.get_signless(32)
-    return RegisterBlock(SQUARE, SQUARE, SQUARE, i32).scratch(rows)
+    return RegisterBlock(SQUARE, SQUARE, SQUARE, integer(32)).scratch(rows)
 
 
 def address(buffer: ir.Value) -> ir.Value:
@@ -44,16 +46,21 @@ def shape() -> None:
     """What comes before all that uses tiles, which have one shape: `ldtilecfg` has that of each in 64 bytes."""
     memory = words(1)
     numbers = [1, 0, 0, 0, *[ROW << 16 | ROW] * 4, 0, 0, 0, 0, *[SQUARE * 0x01010101] * 2, 0, 0]
-    i32 = ir.IntegerType.get_signless(32)
-    type_ = ir.VectorType.get([SQUARE], i32)
-    elements = ir.DenseElementsAttr.get([ir.IntegerAttr.get(i32, x) for x in numbers], type_)
+    type_ = vector_of(SQUARE, 32)
+    elements = ir.DenseElementsAttr.get([ir.IntegerAttr.get(integer(32), x) for x in numbers], type_)
     vector.store(arith.constant(type_, elements), memory, [build.value(0)] * 2)
     _run(["ldtilecfg ($0)"], address(memory))
 
 
 def free() -> None:
     """What comes behind it: a processor keeps tiles that are in use whenever it changes from one thread to another."""
-    _run(["tilerelease"])
+    _run([_FREE])
+
+
+def are_kept(op: ir.Operation) -> bool:
+    """Whether tiles keep their shape all over an op: nothing in it is called, nor frees them."""
+    freeing = [x for x in find_ops(op, "llvm.inline_asm") if x.attributes["asm_string"].value == _FREE]
+    return not freeing and not find_ops(op, "func.call")
 
 
 def multiply(left: Tiles, right: Tiles, steps: Mixed, sums: Tiles, rows: int, columns: int) -> None:

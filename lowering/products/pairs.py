@@ -204,6 +204,11 @@ def paired(first: ir.Value, second: ir.Value) -> ir.Value:
     return vector.bitcast(vector_of(lanes, 32), mixed)
 
 
+def turned_pairs(rows: Sequence[ir.Value]) -> list[ir.Value]:
+    """The columns of some rows of bf16, two elements in a lane."""
+    return transposed([paired(*rows[k : k + 2]) for k in range(0, len(rows), 2)])
+
+
 def largest(lanes: int) -> ir.Value:
     """What is smaller than nothing, as `smaller` has it."""
     return splat(lanes, 16, -1)

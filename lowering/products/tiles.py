@@ -17,7 +17,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.products import amx
 from ragged_dialect.lowering.products.amx import BLOCK, ROW, SQUARE, Tiles
 from ragged_dialect.lowering.products.emit import DEPTH, Part
-from ragged_dialect.lowering.products.micro_kernel import RegisterBlock, transposed
+from ragged_dialect.lowering.products.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.products.pairs import (
     PairEmitter,
     PairPart,
@@ -25,9 +25,9 @@ from ragged_dialect.lowering.products.pairs import (
     halves_added,
     integer,
     largest,
-    paired,
     smaller,
     splat,
+    turned_pairs,
     vector_of,
 )
 from ragged_dialect.lowering.products.product import Places, Product
@@ -99,7 +99,7 @@ class TileEmitter(PairEmitter):
                     at = left.at({**places, product.m: build.add(part.m, i), product.k: build.add(part.k, step)})
                     found.append(replace(regs, used=used).load_at(left.buffer, at))
                     least = [smaller(least[0], found[-1])]
-                for n, pairs in enumerate(transposed([paired(*found[n : n + 2]) for n in range(0, 2 * SQUARE, 2)])):
+                for n, pairs in enumerate(turned_pairs(found)):
                     row = self._row(build.add(i, n), build.divide(j, 2 * SQUARE))
                     vector.store(pairs, self.tiles, [row, build.value(0)])
                 return least

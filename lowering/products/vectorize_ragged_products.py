@@ -74,9 +74,8 @@ class VectorizeRaggedProducts(RaggedPass):
 
 @contextmanager
 def _tiles(op: ir.Operation) -> Generator[None]:
-    """Tiles for what is made before an op, once for the loops around it: shaping them takes 50 ns. A call may free
-    them."""
-    while (outer := enclosing(op)).name.startswith("scf.") and not find_ops(outer, "func.call"):
+    """Tiles for what is made before an op, once for the loops around it: shaping them takes 50 ns."""
+    while (outer := enclosing(op)).name.startswith("scf.") and amx.are_kept(outer):
         op = outer
     with ir.InsertionPoint(op):
         amx.shape()
