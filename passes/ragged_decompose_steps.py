@@ -102,7 +102,7 @@ def _numbered(steps: StepsOp, kept: list[int], rows: Rows) -> list[ir.Value | No
     bounds = [[numbers.number(x) for x in op.operands[1:]] for op in after]
     elements, states, block = [without_gaps(x) for x in steps.elements], list(steps.states), steps.block
     count = len(states)
-    states += [_all_true(shapes.dims(states[0]))] if after else []
+    states += [_all_true(shapes.dims(states[0]))] if after and states else []  # else no step follows from another
     flat = [k for k, x in enumerate(elements) if len(x.type.shape) == 2]
     looked = [op.operands[0] for op in after]
     features = frozenset(range(2, len(elements[0].type.shape)))
@@ -120,7 +120,9 @@ def _numbered(steps: StepsOp, kept: list[int], rows: Rows) -> list[ir.Value | No
         with ir.InsertionPoint(loop.regions[0].blocks[0]):
             made = list(map(numbers.element, steps.yielded))
             per_step, fine = [*carried[:count], *made[count:]], carried[count:]
-            places = [arith.select(*fine, x, build.constant(x.type, 0)) for x in map(numbers.element, looked)]
+            places = list(map(numbers.element, looked))
+            if fine:
+                places = [arith.select(*fine, x, build.constant(x.type, 0)) for x in places]
             if numbers.are_inside is not None:
                 fine = [arith.andi(x, numbers.are_inside) for x in fine]
             made = [*made[:count], *fine, *(per_step[k] for k in kept), *places]

@@ -488,3 +488,11 @@ def test_the_place_that_is_named_is_one_that_a_step_has(reverse: bool) -> None:
 
     with pytest.raises(rg.RangeError, match=r"got 5$"):
         rg.scan(two, (np.array([0]), np.array([5])), xs, reverse=reverse)
+
+
+def test_lookups_without_a_state() -> None:
+    table, xs = np.array([6, 1, 2, 3]), rg.from_lengths(np.array([0, 1, 2, 3, 1]), [3, 2])
+    assert rg.scan(lambda s, x: (s, rg.take(table, x)), (), xs)[1].tolist() == [[6, 1, 2], [3, 1]]
+    wrong = rg.from_lengths(np.array([0, 1, 2, 7, 1]), [3, 2])
+    with pytest.raises(rg.RangeError, match=r"got 7$"):
+        rg.scan(lambda s, x: (s, rg.take(table, x)), (), wrong)
