@@ -103,7 +103,7 @@ def _loops(isa: str, half: str, skew: str, amx: bool) -> Stage:
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
         f"vectorize-ragged-products{{isa={isa} amx={str(amx).lower()}}},hoist-stack-buffers,"
         "func.func(convert-linalg-to-loops),"
-        f"cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
+        f"cascade-ragged-sums,narrow-ragged-loops,expand-ragged-math{{isa={isa}}},"
         f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),prefetch-ragged-rows,"
         f"vectorize-ragged-loops{{isa={isa}}},settle-ragged-roundings{{isa={fused}}},hoist-ragged-allocs",
     )

@@ -214,8 +214,8 @@ _PACKAGES = {
         "inline-index-vectors merge-index-vectors multiply-constant-powers protect-ragged-arguments"
     ),
     "ragged_dialect.lowering.loops": (
-        "cascade-ragged-sums collapse-ragged-loops convert-ragged-forall-to-loops order-ragged-loops "
-        "outline-ragged-loops prefetch-ragged-rows settle-ragged-roundings"
+        "cascade-ragged-sums collapse-ragged-loops convert-ragged-forall-to-loops narrow-ragged-loops "
+        "order-ragged-loops outline-ragged-loops prefetch-ragged-rows settle-ragged-roundings"
     ),
     "ragged_dialect.lowering.math": "expand-ragged-floats expand-ragged-math",
     "ragged_dialect.lowering.products": "vectorize-ragged-products",

@@ -202,3 +202,72 @@ func.func @reassemble(%x: tensor<?x?x4xf32, #ragged.layout<"dwt">>)
        : (tensor<?xf32>, tensor<?xi64>, tensor<?xi64>) -> tensor<?x?x4xf32, #ragged.layout<"dwt">>
   return %0, %1 : tensor<?x?x4xf32, #ragged.layout<"dwt">>, tensor<?x?x4xf32, #ragged.layout<"dwt">>
 }
+
+// An empty that names every level of its only like, one by one, has its structure: values that are partitioned again by
+// the offsets that they have are what they were of.
+// CHECK-LABEL: func.func @partition_of_values_of_empty
+// CHECK: %[[FILLED:.*]] = linalg.generic
+// CHECK: return %[[FILLED]]
+func.func @partition_of_values_of_empty(%v: tensor<?xf32>, %o: tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %x = ragged.partition %v, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  %e = ragged.empty %x {from = [[0, 0], [0, 1]]} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x?xf32, #ragged.layout<"dr">>) outs(%e : tensor<?x?xf32, #ragged.layout<"dr">>) {
+  ^bb0(%a: f32, %out: f32):
+    %b = arith.mulf %a, %a : f32
+    linalg.yield %b : f32
+  } -> tensor<?x?xf32, #ragged.layout<"dr">>
+  %values = ragged.values %y : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?xf32>
+  %again = ragged.partition %values, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %again : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+
+// Rows of pairs: their components are those of the rows, and nobody counts the pairs.
+// CHECK-LABEL: func.func @empty_of_rows_of_pairs
+// CHECK: %[[X:.*]] = ragged.partition
+// CHECK-NEXT: %[[ROWS:.*]] = ragged.empty %[[X]] {from = {{\[\[}}0, 0], [0, 1]]}
+// CHECK-NEXT: return %[[ROWS]]
+func.func @empty_of_rows_of_pairs(%v: tensor<?xf32>, %o: tensor<?xi64>) -> tensor<?x?xi64, #ragged.layout<"dr">> {
+  %x = ragged.partition %v, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  %pairs = ragged.empty %x, %x {from = [[0, 0], [0, 1], [1, 1]]}
+      : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?x?xf32, #ragged.layout<"drr">>
+  %rows = ragged.empty %pairs {from = [[0, 0], [0, 1]]} : (tensor<?x?x?xf32, #ragged.layout<"drr">>) -> tensor<?x?xi64, #ragged.layout<"dr">>
+  return %rows : tensor<?x?xi64, #ragged.layout<"dr">>
+}
+
+// A dim of extent 1 beside the components, which are known to be as many.
+// CHECK-LABEL: func.func @merge_of_assemble
+// CHECK-NEXT: %[[X:.*]] = ragged.partition %{{.*}}, %{{.*}} {dim = 0}
+// CHECK-NEXT: return %[[X]]
+func.func @merge_of_assemble(%v: tensor<?xf32>, %o: tensor<?xi64>, %n: index) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %c1 = arith.constant 1 : index
+  %x = ragged.assemble %v, %o, %n, %c1 {ragged.checked}
+      : (tensor<?xf32>, tensor<?xi64>, index, index) -> tensor<?x?x?xf32, #ragged.layout<"ddr">>
+  %y = ragged.merge %x {dim = 0} : (tensor<?x?x?xf32, #ragged.layout<"ddr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %y : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+
+// Of three batch dims the product of two is asked for.
+// CHECK-LABEL: func.func @merge_of_assemble_with_extents
+// CHECK-SAME: %[[V:.*]]: tensor<?xf32>, %[[O:.*]]: tensor<?xi64>, %[[A:.*]]: index, %[[B:.*]]: index, %[[C:.*]]: index
+// CHECK: %[[BC:.*]] = arith.muli %[[B]], %[[C]] : index
+// CHECK: ragged.assemble %[[V]], %[[O]], %[[A]], %[[BC]] {ragged.checked}
+// CHECK-NOT: ragged.merge
+func.func @merge_of_assemble_with_extents(%v: tensor<?xf32>, %o: tensor<?xi64>, %a: index, %b: index, %c: index)
+    -> tensor<?x?x?xf32, #ragged.layout<"ddr">> {
+  %x = ragged.assemble %v, %o, %a, %b, %c {ragged.checked}
+      : (tensor<?xf32>, tensor<?xi64>, index, index, index) -> tensor<?x?x?x?xf32, #ragged.layout<"dddr">>
+  %y = ragged.merge %x {dim = 1} : (tensor<?x?x?x?xf32, #ragged.layout<"dddr">>) -> tensor<?x?x?xf32, #ragged.layout<"ddr">>
+  return %y : tensor<?x?x?xf32, #ragged.layout<"ddr">>
+}
+
+// What is not known to hold is asked for of the dims as they are.
+// CHECK-LABEL: func.func @merge_of_unchecked_assemble
+// CHECK: ragged.merge
+func.func @merge_of_unchecked_assemble(%v: tensor<?xf32>, %o: tensor<?xi64>, %n: index) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %c1 = arith.constant 1 : index
+  %x = ragged.assemble %v, %o, %n, %c1
+      : (tensor<?xf32>, tensor<?xi64>, index, index) -> tensor<?x?x?xf32, #ragged.layout<"ddr">>
+  %y = ragged.merge %x {dim = 0} : (tensor<?x?x?xf32, #ragged.layout<"ddr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %y : tensor<?x?xf32, #ragged.layout<"dr">>
+}

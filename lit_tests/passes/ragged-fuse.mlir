@@ -180,3 +180,41 @@ func.func @memory(%x: tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, 
   %1 = arith.mulf %0, %x : tensor<3x?xf32, #ragged.layout<"dr">>
   return %1 : tensor<3x?xf32, #ragged.layout<"dr">>
 }
+
+// Indices are computed where pairs of rows meet, though each is needed for many: both of one op, by two maps.
+// CHECK-LABEL: func.func @indices_of_pairs
+// CHECK: ragged.partition
+// CHECK-NOT: linalg.generic
+// CHECK: linalg.fill
+// CHECK: linalg.generic
+// CHECK-DAG: linalg.index 1
+// CHECK-DAG: linalg.index 2
+// CHECK: arith.cmpi slt
+func.func @indices_of_pairs(%v: tensor<?xf32>, %o: tensor<?xi64>) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %x = ragged.partition %v, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  %e = ragged.empty %x : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xi64, #ragged.layout<"dr">>
+  %index = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>], iterator_types = ["parallel", "parallel"]}
+      outs(%e : tensor<?x?xi64, #ragged.layout<"dr">>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 1 : index
+    %a = arith.index_cast %i : index to i64
+    linalg.yield %a : i64
+  } -> tensor<?x?xi64, #ragged.layout<"dr">>
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32, #ragged.layout<"dr">>
+  %d = tensor.empty(%n) : tensor<?xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%d : tensor<?xf32>) -> tensor<?xf32>
+  %sums = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i)>, affine_map<(b, i, j) -> (b, i)>, affine_map<(b, i, j) -> (b, j)>,
+      affine_map<(b, i, j) -> (b, j)>, affine_map<(b, i, j) -> (b)>], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%x, %index, %x, %index : tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xi64, #ragged.layout<"dr">>,
+      tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xi64, #ragged.layout<"dr">>) outs(%init : tensor<?xf32>) {
+  ^bb0(%a: f32, %i: i64, %b: f32, %j: i64, %acc: f32):
+    %later = arith.cmpi slt, %i, %j : i64
+    %product = arith.mulf %a, %b : f32
+    %chosen = arith.select %later, %product, %zero : f32
+    %sum = arith.addf %acc, %chosen : f32
+    linalg.yield %sum : f32
+  } -> tensor<?xf32>
+  return %sums : tensor<?xf32>
+}

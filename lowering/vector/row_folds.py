@@ -14,6 +14,7 @@ from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers.subviews import is_address
 from ragged_dialect.lowering.loops.annotations import keep_rolled
 from ragged_dialect.lowering.nests.combiners import Combiner
+from ragged_dialect.lowering.nests.masked import Mask
 from ragged_dialect.lowering.vector import settled
 from ragged_dialect.lowering.vector.body import Body, Unfit, accessed, apart, body_of, free_combiner
 from ragged_dialect.lowering.vector.columns import joined, picked
@@ -170,6 +171,16 @@ class RowFold:
         flow.strided(0, lanes, end, [], lambda at, _: part(at, lanes, None))
         flow.strided(end, least, count, [], lambda at, _: part(at, least, first_lanes(arith.subi(count, at), least)))
 
+    def _kept_rows(self, at: ir.Value, lanes: int) -> tuple[ir.Value, ir.Value]:
+        """The rows from the first to the last that masks of indices keep for some of the columns of a vector."""
+        low, high = list(self.loop.operands)[:2]
+        combiners = [c for one in self.kept if one.is_free and (c := one.combiner) is not None]
+        if len(combiners) == len(self.kept) and not self.written:
+            ranges = {self.body.index: (at, build.add(at, lanes - 1))}
+            for mask in Mask.all_of(self.loop, self.body.ops, combiners, [False] * len(combiners)):
+                low, high = mask.narrow(low, high, ranges)
+        return low, high
+
     def _row(self, outside: Step, same: dict[ir.Operation, ir.Value]) -> None:
         """The loop over rows of a vector each; `same` has what is read for all of them."""
         inits = [outside.load(one.load) for one in self.kept]
@@ -180,7 +191,7 @@ class RowFold:
             one.loaded |= same
             return one.run_on(carried)
 
-        low, high = list(self.loop.operands)[:2]
+        low, high = self._kept_rows(outside.at, outside.lanes)
         pure = not (self.counted or self.written)
         combiners = [one.combiner for one in self.kept if one.is_free and one.combiner is not None]
         found = settled.folded(

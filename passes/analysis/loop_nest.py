@@ -30,6 +30,9 @@ _NAMED_KERNELS = frozenset(
 )
 READABLE = LINALG_OPS - _NAMED_KERNELS
 """Linalg ops that become nests. The lowering recognises the others by name."""
+_OF_INDICES = frozenset(
+    ("linalg.index", *(f"arith.{name}" for name in "constant index_cast addi subi muli cmpi select".split()))
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +102,11 @@ class FusedNest:
     def reduced(self) -> frozenset[int]:
         """The loops that reduce."""
         return frozenset(loop for loop, kind in enumerate(self.kinds) if kind == "reduction")
+
+    @property
+    def is_of_indices(self) -> bool:
+        """Whether what it computes is of the indices of its loops alone, without a division."""
+        return not self.inputs and all(step.name in _OF_INDICES for step in self.steps)
 
     @property
     def is_parallel(self) -> bool:
@@ -198,22 +206,31 @@ def _read_body(block: ir.Block, inputs: int) -> tuple[tuple[Step, ...], tuple[Re
 
 def inline(consumer: FusedNest, value: ir.Value, producer: FusedNest) -> FusedNest | None:
     """The consumer with `value`, the only result of the producer, computed in its body. None where
-    the work would be repeated, or a loop would lose the operand that gives its lengths."""
-    taken = [k for k, operand in enumerate(consumer.inputs) if operand.value == value]
-    maps = {str(consumer.inputs[k].map) for k in taken}
+    the work would be repeated, or a loop would lose the operand that gives its lengths. What is computed of indices
+    alone is no work where rows of components meet, whose elements are many more."""
+    uses = dict.fromkeys(operand.map for operand in consumer.inputs if operand.value == value)
     out_map = producer.out_maps()[0]
-    if len(maps) != 1 or not producer.is_parallel or len(producer.yields) != 1 or not out_map.is_permutation:
+    if not producer.is_parallel or len(producer.yields) != 1 or not out_map.is_permutation:
         return None
-    if any(out.value == value for out in consumer.outs):
+    if any(out.value == value for out in consumer.outs) or (len(uses) != 1 and not producer.is_of_indices):
         return None
-    use = consumer.inputs[taken[0]]
-    if None in use.loops or (producer.steps and set(use.loops) != set(range(len(consumer.kinds)))):
+    fused: FusedNest | None = consumer
+    for use in uses:
+        fused = fused and _inline_use(fused, Operand(value, use), producer)
+    return fused
+
+
+def _inline_use(consumer: FusedNest, use: Operand, producer: FusedNest) -> FusedNest | None:
+    """The consumer with what it reads of the producer by one map computed in its body."""
+    taken = {k for k, operand in enumerate(consumer.inputs) if operand == use}
+    repeats = bool(producer.steps) and set(use.loops) != set(range(len(consumer.kinds)))
+    if None in use.loops or (repeats and not (producer.is_of_indices and consumer.partial_loops() - {*use.loops})):
         return None
     loops: dict[int, int] = {}
-    for expr, loop in zip(out_map.results, use.loops, strict=True):
+    for expr, loop in zip(producer.out_maps()[0].results, use.loops, strict=True):
         assert loop is not None
         loops[loop_of(expr)] = loop
-    fused = _combine(consumer, set(taken), _renamed(producer, loops, len(consumer.kinds)))
+    fused = _combine(consumer, taken, _renamed(producer, loops, len(consumer.kinds)))
     if consumer.partial_loops() != fused.partial_loops():  # lengths would be lost, or hold for what is dense
         return None
     return _sized(fused, consumer, use)

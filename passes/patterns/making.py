@@ -37,6 +37,34 @@ def empty_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.empty(new_likes, op.results[0].type, new_sources, extents))
 
 
+def empty_of_empty(op: ir.Operation, rewriter: Rewriter) -> bool:
+    """empty(like: empty(like: x)) of some levels -> empty(like: x) of those that they come from there. Rows of pairs
+    take their number from the rows, and the pairs are counted for nobody."""
+    known = view_of(op, EmptyOp)
+    likes, sources = known.likes, known.sources()
+    makers = [producer(like, "ragged.empty") for like in likes]
+    above = [None if maker is None else view_of(maker, EmptyOp) for maker in makers]
+    new_likes, new_sources = list(likes), list[Source | None]()
+    for source in sources:
+        maker = None if source is None else above[source.like]
+        if source is not None and maker is not None:
+            origin = maker.sources()[source.level]
+            if origin is None:
+                return False
+            new_likes.append(maker.likes[origin.like])
+            source = Source(len(new_likes) - 1, origin.level)
+        new_sources.append(source)
+    result = shape_of(op.results[0].type)
+    new_likes, new_sources = _renumbered(
+        new_likes, new_sources, {k: new_likes.index(like) for k, like in enumerate(new_likes)}
+    )
+    if new_sources == sources or _parents(new_likes, new_sources, result) != _parents(likes, sources, result):
+        return False
+    new_likes, joined = _joined(new_likes, new_sources, result)
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.empty(new_likes, op.results[0].type, joined, known.extents))
+
+
 def _joined(
     likes: list[ir.Value], sources: list[Source | None] | None, result: RaggedShape
 ) -> tuple[list[ir.Value], list[Source | None] | None]:
@@ -136,7 +164,7 @@ def annotate_of_same(op: ir.Operation, rewriter: Rewriter) -> bool:
 
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
-    "ragged.empty": (empty_of_root,),
+    "ragged.empty": (empty_of_root, empty_of_empty),
     "ragged.assume": (assume_of_nothing, assume_of_assume, order_assumes),
     "ragged.annotate": (annotate_of_same,),
 }

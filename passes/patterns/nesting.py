@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.checks import CHECKED
+from ragged_dialect.ir import build
+from ragged_dialect.ir.match import definer
 from ragged_dialect.merging import merge_rule
 from ragged_dialect.ops import RESHAPES
 from ragged_dialect.ops.structure import partition_count
@@ -12,6 +15,7 @@ from ragged_dialect.passes.analysis.normal_form import normal_form
 from ragged_dialect.passes.analysis.structure.roots import is_vector_of
 from ragged_dialect.passes.patterns.matching import defining, dim_of, factor_of, producer, same_meaning, shape, source
 from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
+from ragged_dialect.shape import Part
 
 _LONGEST = 64
 """Ops of a chain that is put in order: the cost grows with the square, and no program that we know has so many."""
@@ -66,6 +70,29 @@ def assemble_to_partitions(op: ir.Operation, rewriter: Rewriter) -> bool:
                 value = builders.partition(value, vector, layout.dims(axis)[0])
             vectors = vectors[levels:]
         return rewriter.replace(op, value)
+
+
+def merge_of_assemble(op: ir.Operation, rewriter: Rewriter) -> bool:
+    """merge{d}(assemble(values, vectors, extents)) -> assemble, where d and d + 1 are batch dims and all that the op
+    asks for is known to hold: what is asked for of the merged dim says less."""
+    made, dim = producer(op.operands[0], "ragged.assemble"), dim_of(op)
+    if made is None or CHECKED not in made.attributes:
+        return False
+    old, new = shape(made.results[0]), shape(op.results[0])
+    if merge_rule(old, dim).name != "batch" or new.layout.has_tiles:
+        return False
+    parts = dict(zip(old.parts(), made.operands, strict=True))
+    operands: list[ir.Value] = []
+    with rewriter.before(op):
+        for kind, level in new.parts():
+            if kind == "extent" and level == dim:
+                both = [parts.get(Part(kind, d), old.shape[d]) for d in (dim, dim + 1)]
+                operands.append(build.value(build.product(extent for extent in both if extent is not None)))
+            else:
+                operands.append(parts[Part(kind, level + (level > dim))])
+        merged = builders.assemble(operands, new.layout, new.shape)
+        definer(merged).attributes[CHECKED] = ir.UnitAttr.get()
+        return rewriter.replace(op, merged)
 
 
 def from_padded_of_to_padded(op: ir.Operation, rewriter: Rewriter) -> bool:
@@ -157,6 +184,7 @@ def _made(
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
     **{name: (chain_in_order,) for name in sorted(RESHAPES)},
+    "ragged.merge": (merge_of_assemble, chain_in_order),
     "ragged.partition": (partition_of_merge, partition_of_values, chain_in_order),
     "ragged.assemble": (assemble_of_parts, assemble_to_partitions),
     "ragged.from_padded": (from_padded_of_to_padded,),

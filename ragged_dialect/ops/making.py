@@ -81,6 +81,14 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
             return default_sources(likes, result)
         return _parse_from(self.operation.attributes["from"])
 
+    @property
+    def like(self) -> ir.Value | None:
+        """The tensor whose levels the result has, one by one; None where they come from several or in another order."""
+        found = self.sources()
+        if len(self.likes) != 1 or any(s is not None and s != Source(0, dim) for dim, s in enumerate(found)):
+            return None
+        return self.likes[0]
+
     def verify_invariants(self) -> None:
         values = list(self.operation.operands)
         split = len(self.likes)

@@ -340,7 +340,7 @@ def structural_source(value: ir.Value, memo: dict[ir.Value, ir.Value]) -> ir.Val
 def _like(value: ir.Value) -> ir.Value | None:
     """The like of a `ragged.empty` that takes all levels from it."""
     op = made_by(value, "ragged.empty")
-    return op.operands[0] if op is not None and "from" not in op.attributes and len(op.operands) == 1 else None
+    return view_of(op, EmptyOp).like if op is not None and len(op.operands) == 1 else None
 
 
 def _places(shapes: list[RaggedShape], sources: list[Source | None], shape: RaggedShape, dim: int) -> dict[int, int]:

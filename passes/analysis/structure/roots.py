@@ -10,6 +10,7 @@ from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops import OPS, RESHAPES, VIEWS
 from ragged_dialect.ops.base import RaggedOp
+from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.analysis.structure.keys import computed_from
 from ragged_dialect.passes.base import faults_at
 from ragged_dialect.passes.patterns.matching import defining, dim_of, producer, shape, source
@@ -45,7 +46,7 @@ def _above(value: ir.Value, rewriter: Rewriter) -> ir.Value | None:
     elif layout.has_windows:
         return None
     elif op.name == "ragged.empty":
-        above = op.operands[0] if "from" not in op.attributes else None
+        above = view_of(op, EmptyOp).like
     else:
         above = computed_from(op, value.result_number)
     return above if above is not None and rewriter.layout(above) == layout else None
