@@ -192,3 +192,18 @@ func.func @signs(%x: bf16, %y: bf16, %z: f16) -> (bf16, f16) {
   %b = math.absf %z : f16
   return %a, %b : bf16, f16
 }
+
+// -----
+
+// Powers of e that f16 has need one scale, those of f32 two: its least numbers are those of no one scale.
+// CHECK-LABEL: func.func @exp_of_half
+// CHECK: arith.shli
+// CHECK-NOT: arith.shli
+// CHECK: arith.truncf
+// CHECK: arith.shli
+// CHECK: arith.shli
+func.func @exp_of_half(%x: f16, %y: f32) -> (f16, f32) {
+  %a = math.exp %x : f16
+  %b = math.exp %y : f32
+  return %a, %b : f16, f32
+}

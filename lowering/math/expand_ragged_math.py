@@ -55,6 +55,10 @@ _LONG_POLYNOMIALS = tuple(
 )
 """Those that f64 has too."""
 
+_SHORT: dict[str, Callable[[Number], Number]] = {"math.tanh": exponential.tanh_of_short}
+"""What takes fewer instructions for f16 and bf16, as f32."""
+_HALF: dict[str, Callable[[Number], Number]] = {**_SHORT, "math.exp": exponential.exp_of_half}
+
 _GUARDED: dict[str, Callable[..., Number]] = {
     "math.atan2": trigonometry.atan2,
     "math.sin": trigonometry.sin,
@@ -96,7 +100,8 @@ class ExpandRaggedMath(RaggedPass):
     Remainders (`arith.remf`), which are exact, are a division and a fused multiply-add, with such a
     call for quotients that have more bits than the type.
     The other functions, and those of f64, become calls of f64 library functions (`llvm.call`) with vector
-    variants from libmvec. f16 and bf16 go through f32, but for signs, which are bits. Tests such as isnan become
+    variants from libmvec. f16 and bf16 go through f32, where tanh, and exp of f16, take fewer instructions, but for
+    signs, which are bits. Tests such as isnan become
     comparisons. Integer ops and what LLVM has natively stay.
 
     Works on scalars anywhere outside GPU modules: run it after elementwise ops on tensors became
@@ -181,7 +186,9 @@ def _compute(name: str, op: ir.Operation, emitter: Emitter, library: MathLibrary
     if width == 64:
         return _double(name, _floats(op, emitter, emitter.f64), emitter, library)
     operands = _floats(op, emitter, emitter.f32)
-    result = _single(name, operands, emitter, library)
+    short = _HALF if isinstance(kind, ir.F16Type) else _SHORT if width == 16 else {}
+    found = short.get(name)
+    result = _single(name, operands, emitter, library) if found is None else found(emitter.number(operands[0])).value
     return result if width == 32 else emitter.number(result).narrow(kind).value
 
 
