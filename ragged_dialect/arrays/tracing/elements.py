@@ -19,8 +19,8 @@ def kind(dtype: DType) -> str:
 
 
 def constant(dtype: DType, number: float) -> ir.Value:
-    """A scalar constant."""
-    return build.constant(element_type(dtype), number)
+    """A scalar constant; of booleans any number but 0 is true."""
+    return build.constant(element_type(dtype), bool(number) if dtype == BOOL else number)
 
 
 def create(name: str, *operands: ir.Value, result: ir.Type | None = None) -> ir.Value:

@@ -310,3 +310,16 @@ def test_floats_as_integers(target: str, features: str, monkeypatch: pytest.Monk
         for found, name in zip(got, names, strict=True):
             np.testing.assert_array_equal(found.values, as_integers(x, np.dtype(name)), err_msg=f"{source} to {name}")
         assert rg.jit(lambda a: a.astype(bool), target=target)(rg.from_lengths(x, [x.size])).values.all()
+
+
+@pytest.mark.parametrize("number", [2, -2, 0.5, 0, 1, 0.0, np.int64(2), True])
+@pytest.mark.parametrize("call", [rg.jit, lambda f: f], ids=["jit", "eager"])
+def test_numbers_as_booleans(call: Any, number: Any) -> None:
+    """Any number but 0 is true, also where the code has it."""
+    x, b = rg.ragged([[1.0, 2.0], [3.0]]), rg.ragged([[True, False], [True]])
+    chosen = call(lambda x: rg.where(number, x, 9.0))(x)
+    np.testing.assert_array_equal(chosen.values, np.where(number, x.values, 9.0))
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        function = getattr(np, name)
+        made = call(lambda b, function=function: function(b, number))(b)
+        np.testing.assert_array_equal(made.values, function(b.values, number))
