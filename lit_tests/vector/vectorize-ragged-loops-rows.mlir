@@ -546,3 +546,31 @@ func.func @any_of_columns(%x: memref<?x16xf32> {llvm.noalias}, %any: memref<16xi
   }
   return
 }
+
+// The first row for which something holds is the last one of those from the end to the start: a choice for each row.
+// CHECK-LABEL: func.func @first
+// CHECK: %[[FOUND:.*]] = scf.for %[[I:.*]] = %[[LOW:.*]] to %[[HIGH:.*]] step %{{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<64xi64>)
+// CHECK: %[[ROW:.*]] = arith.subi %{{.*}}, %[[I]] : index
+// CHECK: vector.load %{{.*}}[%[[ROW]],
+// CHECK: %[[NEW:.*]] = arith.select %{{.*}}, %{{.*}}, %[[ACC]] : vector<64xi1>, vector<64xi64>
+// CHECK-NOT: arith.minui
+// CHECK: scf.yield %[[NEW]]
+func.func @first(%x: memref<?x64xf32>, %top: memref<64xf32>, %n: index, %out: memref<64xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %none = arith.constant -1 : i64
+  scf.for %i = %c0 to %n step %c1 {
+    %row = arith.index_cast %i : index to i64
+    scf.for %j = %c0 to %c64 step %c1 {
+      %a = memref.load %x[%i, %j] : memref<?x64xf32>
+      %b = memref.load %top[%j] : memref<64xf32>
+      %acc = memref.load %out[%j] : memref<64xi64>
+      %same = arith.cmpf oeq, %a, %b : f32
+      %here = arith.select %same, %row, %none : i64
+      %first = arith.minui %acc, %here : i64
+      memref.store %first, %out[%j] : memref<64xi64>
+    }
+  }
+  return
+}

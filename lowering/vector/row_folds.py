@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import body_ops, byte_size, constant_int, definer, is_float, is_made_in
+from ragged_dialect.ir.match import body_ops, byte_size, constant_int, definer, is_float, is_made_in, made_by
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers.subviews import is_address
 from ragged_dialect.lowering.loops.annotations import keep_rolled
@@ -181,12 +182,32 @@ class RowFold:
                 low, high = mask.narrow(low, high, ranges)
         return low, high
 
+    @cached_property
+    def firsts(self) -> dict[ir.Operation, tuple[ir.Value, ir.Value]]:
+        """What each of all that is kept is folded by, where that is the number of the first row for which a condition
+        holds, with both: of rows from the last to the first, the last one for which it does."""
+        found: dict[ir.Operation, tuple[ir.Value, ir.Value]] = {}
+        for one in self.kept:
+            combiner = one.combiner if one.is_free else None
+            chosen = None if combiner is None else made_by(combiner.element, "arith.select")
+            if combiner is None or chosen is None or combiner.ops[0].name != "arith.minui":
+                return {}
+            condition, row, none = chosen.operands
+            counted = made_by(row, "arith.index_cast")
+            rows = self.loop.regions[0].blocks[0].arguments[0]
+            if constant_int(none) != -1 or counted is None or counted.operands[0] != rows:
+                return {}
+            found[combiner.ops[0]] = condition, row
+        return {} if self.written else found
+
     def _row(self, outside: Step, same: dict[ir.Operation, ir.Value]) -> None:
         """The loop over rows of a vector each; `same` has what is read for all of them."""
         inits = [outside.load(one.load) for one in self.kept]
         mask = first_lanes(build.value(self.known), outside.lanes) if isinstance(outside, _Scalars) else outside.mask
 
         def step(row: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            if self.firsts:
+                row = arith.subi(arith.addi(low, build.sub(high, 1)), row)
             one = _Row(self, outside.lanes, outside.at, mask, row)
             one.loaded |= same
             return one.run_on(carried)
@@ -338,6 +359,15 @@ class _Row(Step):
         if any(op == one.load for one in self.fold.counted):
             return splat(build.constant(op.results[0].type, 0), self.lanes)
         return self.loaded[op] if op in self.loaded else super().load(op)
+
+    def compute(self, op: ir.Operation) -> None:
+        """Make an op on vectors; of a row that comes before all others so far, what is asked for is its number."""
+        if op not in self.fold.firsts:
+            super().compute(op)
+            return
+        condition, row = self.fold.firsts[op]
+        so_far = next(one.load.results[0] for one in self.fold.kept if op.results[0] == one.store.operands[0])
+        self.known[op.results[0]] = arith.select(self.vector(condition), self.vector(row), self.vector(so_far))
 
     def store(self, op: ir.Operation) -> None:
         """Write what a store writes, but for what is kept."""
