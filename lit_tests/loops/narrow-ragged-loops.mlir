@@ -124,3 +124,55 @@ func.func @by_comparison(%x: memref<?xf32>, %n: index, %result: memref<?xf32>) {
   }
   return
 }
+
+// A number that is read in the loop is read before it, too: it is there also where there are no iterations.
+// CHECK-LABEL: func.func @number
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to
+// CHECK: %[[W:.*]] = memref.load %{{.*}}[] : memref<i64>
+// CHECK: %[[BOUND:.*]] = arith.index_cast %[[W]] : i64 to index
+// CHECK: arith.minsi %[[BOUND]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[HIGH:.*]] step
+// CHECK: arith.select %true
+func.func @number(%x: memref<?xf32>, %n: index, %number: memref<i64>, %sum: memref<f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      %w = memref.load %number[] : memref<i64>
+      %apart = arith.subi %j, %i : index
+      %a = arith.index_cast %apart : index to i64
+      %near = arith.cmpi slt, %a, %w : i64
+      %value = memref.load %x[%j] : memref<?xf32>
+      %chosen = arith.select %near, %value, %zero : f32
+      %acc = memref.load %sum[] : memref<f32>
+      %more = arith.addf %acc, %chosen : f32
+      memref.store %more, %sum[] : memref<f32>
+    }
+  }
+  return
+}
+
+// An element of a row of bounds may not be there where there are no iterations.
+// CHECK-LABEL: func.func @bounds
+// CHECK: scf.for %{{.*}} = %[[ZERO:.*]] to %[[N:.*]] step
+// CHECK-NEXT: scf.for %{{.*}} = %[[ZERO]] to %[[N]] step
+func.func @bounds(%x: memref<?xf32>, %n: index, %bounds: memref<?xi64>, %sum: memref<f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      %w = memref.load %bounds[%c0] : memref<?xi64>
+      %apart = arith.subi %j, %i : index
+      %a = arith.index_cast %apart : index to i64
+      %near = arith.cmpi slt, %a, %w : i64
+      %value = memref.load %x[%j] : memref<?xf32>
+      %chosen = arith.select %near, %value, %zero : f32
+      %acc = memref.load %sum[] : memref<f32>
+      %more = arith.addf %acc, %chosen : f32
+      memref.store %more, %sum[] : memref<f32>
+    }
+  }
+  return
+}

@@ -218,3 +218,34 @@ func.func @indices_of_pairs(%v: tensor<?xf32>, %o: tensor<?xi64>) -> tensor<?xf3
   } -> tensor<?xf32>
   return %sums : tensor<?xf32>
 }
+
+// Where nothing but indices has the lengths of a loop, what they are of has them, whose elements nobody reads.
+// CHECK-LABEL: func.func @indices_alone
+// CHECK: %[[X:.*]] = ragged.partition
+// CHECK-NOT: linalg.generic
+// CHECK: linalg.fill
+// CHECK: linalg.generic {{.*}} ins(%[[X]] : {{.*}}) outs
+// CHECK: linalg.index 1
+func.func @indices_alone(%v: tensor<?xf32>, %o: tensor<?xi64>) -> tensor<?xi64> {
+  %zero = arith.constant 0 : i64
+  %c0 = arith.constant 0 : index
+  %x = ragged.partition %v, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  %e = ragged.empty %x {from = [[0, 0], [0, 1]]} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xi64, #ragged.layout<"dr">>
+  %index = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>], iterator_types = ["parallel", "parallel"]}
+      outs(%e : tensor<?x?xi64, #ragged.layout<"dr">>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 1 : index
+    %a = arith.index_cast %i : index to i64
+    linalg.yield %a : i64
+  } -> tensor<?x?xi64, #ragged.layout<"dr">>
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32, #ragged.layout<"dr">>
+  %d = tensor.empty(%n) : tensor<?xi64>
+  %init = linalg.fill ins(%zero : i64) outs(%d : tensor<?xi64>) -> tensor<?xi64>
+  %sums = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b)>], iterator_types = ["parallel", "reduction"]}
+      ins(%index : tensor<?x?xi64, #ragged.layout<"dr">>) outs(%init : tensor<?xi64>) {
+  ^bb0(%a: i64, %acc: i64):
+    %sum = arith.addi %acc, %a : i64
+    linalg.yield %sum : i64
+  } -> tensor<?xi64>
+  return %sums : tensor<?xi64>
+}

@@ -9,9 +9,11 @@ from typing import NamedTuple
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.kinds import NEUTRAL
 from ragged_dialect.ir.match import constant_int, defining_op, made_by
 from ragged_dialect.ir.walk import is_outside
+from ragged_dialect.lowering.buffers.subviews import root
 from ragged_dialect.lowering.nests.combiners import Combiner
 from ragged_dialect.lowering.nests.sum_nests import induction_variable
 
@@ -50,6 +52,9 @@ class Mask:
         found: list[Mask] = []
         for op in ops:
             bounds = _bounds(op, loop) if op.name == "arith.cmpi" else []
+            read = [root(load.operands[0]) for x in bounds for load in x.other.loads()]
+            if any(root(store.operands[1]) in read for store in ops if store.name == "memref.store"):
+                continue
             left = [_without(x.element, op) for x in combiners] if bounds else [None]
             known = [number for number in left if number is not None]
             if len(known) == len(left) and all(map(_is_harmless, combiners, known, once)):
@@ -103,12 +108,12 @@ def _without(value: ir.Value, mask: ir.Operation) -> float | None:
 
 @dataclass(frozen=True)
 class _Index:
-    """A sum of the index of a loop, so many times, of those of loops around it, of a value of outside, which is any,
-    and of a constant."""
+    """A sum of the index of a loop, so many times, of those of loops around it, of a value of outside, which is any and
+    may be read by a load in the loop, and of a constant."""
 
     times: int = 0
     others: tuple[tuple[int, ir.Value], ...] = ()
-    any: tuple[tuple[int, ir.Value], ...] = ()
+    any: tuple[tuple[int, ir.Value, ir.Operation | None], ...] = ()
     constant: int = 0
 
     def plus(self, other: _Index, sign: int) -> _Index:
@@ -116,15 +121,20 @@ class _Index:
         return _Index(
             self.times + sign * other.times,
             (*self.others, *((sign * k, x) for k, x in other.others)),
-            (*self.any, *((sign * k, x) for k, x in other.any)),
+            (*self.any, *((sign * k, x, load) for k, x, load in other.any)),
             self.constant + sign * other.constant,
         )
+
+    def loads(self) -> list[ir.Operation]:
+        """What is read for it."""
+        return [load for *_, load in self.any if load is not None]
 
     def extreme(self, ranges: Ranges, largest: bool) -> Mixed:
         """The least or largest that it is without the index of the loop, at the insertion point. A value of outside is
         taken for no larger than any index: what is compared with one stays the same."""
         total: Mixed = self.constant
-        limited = [(k, build.maximum(build.minimum(build.to_index(x), _LARGE), -_LARGE)) for k, x in self.any]
+        known = [(k, x if load is None else clone(load, {}).results[0]) for k, x, load in self.any]
+        limited = [(k, build.maximum(build.minimum(build.to_index(x), _LARGE), -_LARGE)) for k, x in known]
         for sign, x in (*self.others, *limited):
             found: Mixed = ranges[x][largest == (sign > 0)] if x in ranges else x
             total = build.add(total, found) if sign > 0 else build.sub(total, found)
@@ -150,10 +160,17 @@ def _index(value: ir.Value, loop: ir.Operation) -> _Index | None:
 
 
 def _compared(value: ir.Value, loop: ir.Operation) -> _Index | None:
-    """One side of a comparison: indices, or any value of outside."""
+    """One side of a comparison: indices, any value of outside, or the one number of a buffer, which is there also where
+    the loop has no iterations."""
     found = _index(value, loop)
     is_wide = isinstance(value.type, ir.IndexType) or value.type == build.i64()
-    return _Index(any=((1, value),)) if found is None and is_wide and is_outside(value, loop) else found
+    if found is not None or not is_wide:
+        return found
+    if is_outside(value, loop):
+        return _Index(any=((1, value, None),))
+    load = made_by(value, "memref.load")
+    is_number = load is not None and len(load.operands) == 1 and is_outside(load.operands[0], loop)
+    return _Index(any=((1, value, load),)) if is_number else None
 
 
 class _Bound(NamedTuple):

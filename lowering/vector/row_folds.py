@@ -340,6 +340,7 @@ class _Row(Step):
         super().__init__(fold.body, lanes, at, mask)
         self.fold = fold
         self.loaded: dict[ir.Operation, ir.Value] = {}
+        self.firsts = fold.firsts
         self.same[fold.loop.regions[0].blocks[0].arguments[0]] = row
 
     def run_on(self, carried: list[ir.Value]) -> list[ir.Value]:
@@ -362,10 +363,10 @@ class _Row(Step):
 
     def compute(self, op: ir.Operation) -> None:
         """Make an op on vectors; of a row that comes before all others so far, what is asked for is its number."""
-        if op not in self.fold.firsts:
+        if op not in self.firsts:
             super().compute(op)
             return
-        condition, row = self.fold.firsts[op]
+        condition, row = self.firsts[op]
         so_far = next(one.load.results[0] for one in self.fold.kept if op.results[0] == one.store.operands[0])
         self.known[op.results[0]] = arith.select(self.vector(condition), self.vector(row), self.vector(so_far))
 
@@ -390,6 +391,7 @@ class _Rows(_Row):
         first: int,
     ) -> None:
         super().__init__(fold, lanes, at, mask, row)
+        self.firsts = {}  # lanes have rows of their own
         places = [divmod(first + lane, fold.known) for lane in range(lanes)]
         rows = arith.addi(splat(row, lanes), _numbers([row for row, _ in places]))
         self.known |= {

@@ -16,9 +16,10 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.ir.match import loop_of, loops_of
+from ragged_dialect.ir.match import loop_of, loops_of, made_by, view_of
 from ragged_dialect.ir.walk import touches_memory
 from ragged_dialect.iteration import LINALG_OPS, analyze, is_elementwise, output_count
+from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.types import is_tensor, shape_of
 
 Ref = tuple[str, Any]
@@ -133,9 +134,10 @@ class FusedNest:
             return tuple(out.map for out in self.outs)
         return (ir.AffineMap.get_identity(len(self.kinds)),)
 
-    def partial_loops(self) -> set[int]:
-        """Loops that some operand or out runs over with component-dependent lengths."""
-        return {loop for operand in (*self.inputs, *self.outs) for loop in operand.partial_loops()}
+    def partial_loops(self, results: bool = True) -> set[int]:
+        """Loops that some operand, or out, runs over with component-dependent lengths."""
+        operands = (*self.inputs, *self.outs) if results else self.inputs
+        return {loop for operand in operands for loop in operand.partial_loops()}
 
     def sized_loops(self) -> set[int]:
         """Loops that have the extent of a dim of some operand or out."""
@@ -231,9 +233,21 @@ def _inline_use(consumer: FusedNest, use: Operand, producer: FusedNest) -> Fused
         assert loop is not None
         loops[loop_of(expr)] = loop
     fused = _combine(consumer, taken, _renamed(producer, loops, len(consumer.kinds)))
+    if producer.is_of_indices and not use.partial_loops() <= fused.partial_loops(results=False):
+        lengths = Operand(_lengths_of(producer), use.map)
+        fused = replace(fused, inputs=(*fused.inputs, lengths))
     if consumer.partial_loops() != fused.partial_loops():  # lengths would be lost, or hold for what is dense
         return None
     return _sized(fused, consumer, use)
+
+
+def _lengths_of(nest: FusedNest) -> ir.Value:
+    """What the result of a nest without inputs has its structure from: to be read by nobody, but for its lengths."""
+    (out,) = nest.outs
+    made = made_by(out.value, "ragged.empty")
+    like = None if made is None else view_of(made, EmptyOp).like
+    same = like is not None and shape_of(like.type).layout == shape_of(out.value.type).layout
+    return like if like is not None and same else out.value
 
 
 def _sized(fused: FusedNest, consumer: FusedNest, use: Operand) -> FusedNest | None:

@@ -263,3 +263,17 @@ def test_bits_of_floats_are_refused() -> None:
     reduce: Any = np.bitwise_or.reduce
     with pytest.raises(rg.ArgumentError, match="reduce_or: expected integers or booleans, got float64"):
         reduce(rg.from_lengths(np.ones(3), [3]), axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("features", [3, 17, 64])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_first_of_equal_rows(name: str, features: int, dtype: str) -> None:
+    """Of equal rows of features the first one counts, and of nan, too."""
+    rng, lengths = np.random.default_rng(features), [5, 1, 40, 130]
+    values = rng.integers(0, 3, (sum(lengths), features)).astype(dtype)
+    if values.dtype.kind == "f":
+        values[rng.random(values.shape) < 0.01] = np.nan
+    found = getattr(np, name)(rg.from_lengths(values, lengths), axis=1)
+    parts = np.split(values, np.cumsum(lengths)[:-1])
+    np.testing.assert_array_equal(found, [getattr(part, name)(axis=0) for part in parts])
