@@ -30,6 +30,7 @@ _COUNTED_ONCE = frozenset(
 )
 """Combiners for which one element counts as much as several equal ones."""
 _NUMBERS = frozenset(f"arith.{name}" for name in "extui uitofp".split())
+"""Ops that make a number of a boolean; of what is wider they make another one of numbers below 0."""
 
 Ranges = Mapping[ir.Value, tuple[Mixed, Mixed]]
 """The least and the largest that some indices are."""
@@ -97,7 +98,7 @@ def _without(value: ir.Value, mask: ir.Operation) -> float | None:
     if op.name == "arith.select":
         chosen = _without(op.operands[0], mask)
         return None if chosen is None else _without(op.operands[1 if chosen else 2], mask)
-    if op.name in _NUMBERS:
+    if op.name in _NUMBERS and op.operands[0].type == ir.IntegerType.get_signless(1):
         return _without(op.operands[0], mask)
     if op.name in ("arith.andi", "arith.muli"):
         return 0 if 0 in [_without(x, mask) for x in op.operands] else None

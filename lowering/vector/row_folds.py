@@ -185,7 +185,8 @@ class RowFold:
     @cached_property
     def firsts(self) -> dict[ir.Operation, tuple[ir.Value, ir.Value]]:
         """What each of all that is kept is folded by, where that is the number of the first row for which a condition
-        holds, with both: of rows from the last to the first, the last one for which it does."""
+        holds, with both: of rows from the last to the first, the last one for which it does. What there was before the
+        rows is folded with that one."""
         found: dict[ir.Operation, tuple[ir.Value, ir.Value]] = {}
         for one in self.kept:
             combiner = one.combiner if one.is_free else None
@@ -195,14 +196,16 @@ class RowFold:
             condition, row, none = chosen.operands
             counted = made_by(row, "arith.index_cast")
             rows = self.loop.regions[0].blocks[0].arguments[0]
-            if constant_int(none) != -1 or counted is None or counted.operands[0] != rows:
+            if constant_int(none) != -1 or row.type != build.i64() or counted is None or counted.operands[0] != rows:
                 return {}
             found[combiner.ops[0]] = condition, row
         return {} if self.written else found
 
     def _row(self, outside: Step, same: dict[ir.Operation, ir.Value]) -> None:
         """The loop over rows of a vector each; `same` has what is read for all of them."""
-        inits = [outside.load(one.load) for one in self.kept]
+        before = [outside.load(one.load) for one in self.kept]
+        nothing = [one.combiner.identity() for one in self.kept if one.combiner is not None] if self.firsts else []
+        inits = [splat(x, outside.lanes) for x in nothing] or before
         mask = first_lanes(build.value(self.known), outside.lanes) if isinstance(outside, _Scalars) else outside.mask
 
         def step(row: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
@@ -224,8 +227,9 @@ class RowFold:
             # columns take 0.95 of the time on a Zen 5 core, variances of one register of columns up to 1.1, and
             # `argmax`, whose rows are folded as integers, 1.45.
             keep_rolled(definer(found[0]))
-        for one, result in zip(self.kept, found, strict=True):
-            outside.known[one.store.operands[0]] = result
+        for one, result, old in zip(self.kept, found, before, strict=True):
+            combiner = one.combiner if self.firsts else None
+            outside.known[one.store.operands[0]] = result if combiner is None else combiner.apply(result, old)
             outside.store(one.store)
         self._count(outside)
 
@@ -338,9 +342,8 @@ class _Row(Step):
         row: ir.Value,
     ) -> None:
         super().__init__(fold.body, lanes, at, mask)
-        self.fold = fold
+        self.fold, self.firsts = fold, fold.firsts
         self.loaded: dict[ir.Operation, ir.Value] = {}
-        self.firsts = fold.firsts
         self.same[fold.loop.regions[0].blocks[0].arguments[0]] = row
 
     def run_on(self, carried: list[ir.Value]) -> list[ir.Value]:
@@ -391,7 +394,7 @@ class _Rows(_Row):
         first: int,
     ) -> None:
         super().__init__(fold, lanes, at, mask, row)
-        self.firsts = {}  # lanes have rows of their own
+        self.firsts = {}  # these rows come from the first to the last
         places = [divmod(first + lane, fold.known) for lane in range(lanes)]
         rows = arith.addi(splat(row, lanes), _numbers([row for row, _ in places]))
         self.known |= {

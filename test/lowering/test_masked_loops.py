@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.on_targets import called
 
 import ragged_dialect as rg
 
@@ -103,3 +104,53 @@ def test_what_is_left_out_may_be_anything(value: float) -> None:
     i = rg.local_index(x)
     found = rg.jit(lambda x, i: rg.where(i[:, :, None] > i[:, None, :], x[:, None, :], 0).sum(2))(x, i)
     np.testing.assert_array_equal(found.values, [0, 1, 3, value])
+
+
+def test_numbers_that_are_left_out_may_be_unsigned() -> None:
+    """What is -1 among bytes is 255 as a number without a sign."""
+    program = """
+    func.func @f(%x: tensor<?x?xi8, #ragged.layout<"dr">>, %init: tensor<?xf64>) -> tensor<?xf64> {
+      %none = arith.constant -1 : i8
+      %y = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i)>, affine_map<(b, i, j) -> (b, j)>,
+          affine_map<(b, i, j) -> (b)>], iterator_types = ["parallel", "reduction", "reduction"]}
+          ins(%x, %x : tensor<?x?xi8, #ragged.layout<"dr">>, tensor<?x?xi8, #ragged.layout<"dr">>)
+          outs(%init : tensor<?xf64>) {
+        ^bb0(%a: i8, %b: i8, %acc: f64):
+          %i = linalg.index 1 : index
+          %j = linalg.index 2 : index
+          %later = arith.cmpi slt, %i, %j : index
+          %chosen = arith.select %later, %a, %none : i8
+          %number = arith.uitofp %chosen : i8 to f64
+          %more = arith.maximumf %acc, %number : f64
+          linalg.yield %more : f64
+      } -> tensor<?xf64>
+      return %y : tensor<?xf64>
+    }"""
+    given: list[Any] = [(np.arange(6, dtype=np.int8), np.array([0, 2, 6])), np.zeros(2)]
+    for target in ("reference", "cpu"):
+        assert called(program, "f", given, target)[0].tolist() == [255, 255]
+
+
+def test_the_first_row_goes_on_from_what_is_known() -> None:
+    """A row that is found does not come before one of the rows before, which the result has at first."""
+    program = """
+    func.func @f(%x: tensor<?x?x64xf32, #ragged.layout<"dr|d">>, %init: tensor<?x64xi64>) -> tensor<?x64xi64> {
+      %zero = arith.constant 0.0 : f32
+      %none = arith.constant -1 : i64
+      %y = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>, affine_map<(b, i, j) -> (b, j)>],
+          iterator_types = ["parallel", "reduction", "parallel"]}
+          ins(%x : tensor<?x?x64xf32, #ragged.layout<"dr|d">>) outs(%init : tensor<?x64xi64>) {
+        ^bb0(%a: f32, %so_far: i64):
+          %i = linalg.index 1 : index
+          %row = arith.index_cast %i : index to i64
+          %found = arith.cmpf ogt, %a, %zero : f32
+          %chosen = arith.select %found, %row, %none : i64
+          %first = arith.minui %so_far, %chosen : i64
+          linalg.yield %first : i64
+      } -> tensor<?x64xi64>
+      return %y : tensor<?x64xi64>
+    }"""
+    values = np.random.default_rng(0).standard_normal((20, 64), np.float32) - 1
+    given: list[Any] = [(values, np.array([0, 20])), np.full((1, 64), 2)]
+    expected, found = (called(program, "f", given, target)[0] for target in ("reference", "cpu"))
+    np.testing.assert_array_equal(found, expected)
