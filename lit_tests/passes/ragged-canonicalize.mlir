@@ -271,3 +271,13 @@ func.func @merge_of_unchecked_assemble(%v: tensor<?xf32>, %o: tensor<?xi64>, %n:
   %y = ragged.merge %x {dim = 0} : (tensor<?x?x?xf32, #ragged.layout<"ddr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
   return %y : tensor<?x?xf32, #ragged.layout<"dr">>
 }
+
+// The dense extent that is taken is one of its own, which the tensor with the same lengths does not have.
+// CHECK-LABEL: func.func @empty_with_dense_extent_of_empty
+// CHECK: %[[ROWS:.*]] = ragged.empty %{{.*}}, %{{.*}} : (tensor<3x?x1xf32, #ragged.layout<"dr|d">>, index)
+// CHECK: ragged.empty %[[ROWS]] {from = {{\[\[}}0, 0], [0, 1], [0, 2]]}
+func.func @empty_with_dense_extent_of_empty(%x: tensor<3x?x1xf32, #ragged.layout<"dr|d">>, %n: index) -> tensor<3x?x?xf32, #ragged.layout<"dr|d">> {
+  %rows = ragged.empty %x, %n : (tensor<3x?x1xf32, #ragged.layout<"dr|d">>, index) -> tensor<3x?x?xf32, #ragged.layout<"dr|d">>
+  %same = ragged.empty %rows {from = [[0, 0], [0, 1], [0, 2]]} : (tensor<3x?x?xf32, #ragged.layout<"dr|d">>) -> tensor<3x?x?xf32, #ragged.layout<"dr|d">>
+  return %same : tensor<3x?x?xf32, #ragged.layout<"dr|d">>
+}

@@ -9,6 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
+from ragged_dialect.passes.analysis.structure.keys import structural_source
 from ragged_dialect.passes.analysis.structure.roots import root_of
 from ragged_dialect.passes.patterns.matching import attempt, producer, shape
 from ragged_dialect.passes.patterns.rewriting import Pattern, Rewriter
@@ -20,13 +21,15 @@ from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 
 def empty_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
-    """empty(like: y) -> empty(like: x), where y has its structure from x. Equal likes become one,
-    likes that no level comes from are removed."""
+    """empty(like: y) -> empty(like: x), where y has its structure from x, and its dense extents too where these are
+    taken. Equal likes become one, likes that no level comes from are removed."""
     values = list(op.operands)
     likes = [v for v in values if is_tensor(v.type)]
     extents = values[len(likes) :]
     sources = None if "from" not in op.attributes else view_of(op, EmptyOp).sources()
-    new_likes, new_sources = _joined([root_of(v, rewriter) for v in likes], sources, shape_of(op.results[0].type))
+    dense = {likes[s.like] for s in sources or () if s is not None and shape(likes[s.like]).layout.is_plain(s.level)}
+    roots = [structural_source(v, {}) if v in dense else root_of(v, rewriter) for v in likes]
+    new_likes, new_sources = _joined(roots, sources, shape_of(op.results[0].type))
     if new_likes == likes:
         return False
     if new_sources == sources and [v.type for v in new_likes] == [v.type for v in likes]:
