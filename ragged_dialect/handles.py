@@ -29,12 +29,12 @@ def check(ir: ModuleType, library: ModuleType) -> None:
     _walks.append(operation.walk)
     operation.walk = _walk_of(ir, operation.walk)
     ir.Block.append = _move_of(ir.Block.append, _appended)
-    ir.Block.erase_argument = _erase_argument_of(ir.Block.erase_argument)
+    ir.Block.erase_argument = _after(_check_argument, ir.Block.erase_argument)
     ir.InsertionPoint.insert = _move_of(ir.InsertionPoint.insert, _inserted)
-    ir.InsertionPoint.__enter__ = _enter_of(ir.InsertionPoint.__enter__)
-    ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
-    ir.Value.replace_all_uses_except = _replace_some_of(ir.Value.replace_all_uses_except)
-    ir.Operation.replace_uses_of_with = _replace_own_of(ir.Operation.replace_uses_of_with)
+    ir.InsertionPoint.__enter__ = _after(erasing.check_place, ir.InsertionPoint.__enter__)
+    ir.Value.replace_all_uses_with = _after(_check_replaced, ir.Value.replace_all_uses_with)
+    ir.Value.replace_all_uses_except = _after(_require_value, ir.Value.replace_all_uses_except)
+    ir.Operation.replace_uses_of_with = _after(_check_own, ir.Operation.replace_uses_of_with)
     for items in (library.ir.OpOperandList, library.ir.OpSuccessors):
         items.__setitem__ = _set_item_of(items.__setitem__)
     ir.SymbolTable.erase = ir.SymbolTable.__delitem__ = _erase_symbol_of(ir.SymbolTable.erase)
@@ -42,11 +42,21 @@ def check(ir: ModuleType, library: ModuleType) -> None:
     ir.Location.emit_error = _emit_error_of(ir.Location.emit_error)
     greedy, converting = library.rewrite.PatternRewriter, library.rewrite.ConversionPatternRewriter
     converting.erase_op = greedy.erase_op  # in a conversion, uses are replaced or erased later
-    greedy.erase_op = _rewriter_erase_of(greedy.erase_op)
+    greedy.erase_op = _after(_check_erased, greedy.erase_op)
     for rewriter in (greedy, converting):
-        rewriter.replace_op = _replace_of(rewriter.replace_op)
+        rewriter.replace_op = _after(_check_results, rewriter.replace_op)
     converter = library.rewrite.TypeConverter
-    converter.add_conversion = _add_conversion_of(converter.add_conversion)
+    converter.add_conversion = _after(_keep, converter.add_conversion)
+
+
+def _after(check: Callable[..., object], method: Callable[..., object]) -> Callable[..., object]:
+    """A method that runs after a check of its arguments."""
+
+    def checked(*given: object, **named: object) -> object:
+        check(*given, **named)
+        return method(*given, *named.values())
+
+    return checked
 
 
 def _hash_of() -> Callable[[Op], int]:
@@ -123,14 +133,6 @@ def _move_of(
     return checked
 
 
-def _enter_of(enter: Callable[[ir.InsertionPoint], object]) -> Callable[[ir.InsertionPoint], object]:
-    def checked(self: ir.InsertionPoint) -> object:
-        erasing.check_place(self)
-        return enter(self)
-
-    return checked
-
-
 def _symbol_table(base: type[ir.SymbolTable]) -> type[ir.SymbolTable]:
     """The bindings' `insert` leaves an op to its handle, which destroys it where it is."""
 
@@ -150,52 +152,27 @@ def _symbol_table(base: type[ir.SymbolTable]) -> type[ir.SymbolTable]:
     return SymbolTable
 
 
-def _replace_uses_of(replace: Callable[[ir.Value, ir.Value], None]) -> Callable[[ir.Value, ir.Value], None]:
+def _check_replaced(value: ir.Value, by: ir.Value) -> None:
     """A use that is taken from a value and given to it again is the next one, for ever."""
-
-    def checked(self: ir.Value, by: ir.Value) -> None:
-        _require_value(self, by)
-        if self == by:
-            raise ValueError(f"expected another value in place of {self.get_name()}, got itself")
-        replace(self, by)
-
-    return checked
+    _require_value(value, by)
+    if value == by:
+        raise ValueError(f"expected another value in place of {value.get_name()}, got itself")
 
 
-def _replace_some_of(
-    replace: Callable[[ir.Value, ir.Value, object], None],
-) -> Callable[[ir.Value, ir.Value, object], None]:
-    def checked(self: ir.Value, with_: ir.Value, exceptions: object) -> None:
-        _require_value(self, with_)
-        replace(self, with_, exceptions)
-
-    return checked
+def _check_own(_: Op, of: ir.Value, with_: ir.Value) -> None:
+    _require_value(of, with_)
 
 
-def _replace_own_of(
-    replace: Callable[[ir.Operation, ir.Value, ir.Value], None],
-) -> Callable[[Op, ir.Value, ir.Value], None]:
-    def checked(self: Op, of: ir.Value, with_: ir.Value) -> None:
-        _require_value(of, with_)
-        replace(self.operation, of, with_)
-
-    return checked
-
-
-def _require_value(old: ir.Value, new: ir.Value) -> None:
-    if (other := erasing.no_value(new)) is not None:
+def _require_value(old: ir.Value, with_: ir.Value, exceptions: object = None) -> None:
+    if (other := erasing.no_value(with_)) is not None:
         raise TypeError(f"expected a value of a program in place of {old.get_name()}, got {other}")
 
 
-def _erase_argument_of(erase: Callable[[ir.Block, int], None]) -> Callable[[ir.Block, int], None]:
-    def checked(self: ir.Block, index: int) -> None:
-        if not 0 <= index < len(self.arguments):
-            raise IndexError(f"expected an argument below {len(self.arguments)}, got {index}")
-        if next(self.arguments[index].uses, None) is not None:
-            raise ValueError(f"expected an argument that has no uses, got argument {index} to erase")
-        erase(self, index)
-
-    return checked
+def _check_argument(block: ir.Block, index: int) -> None:
+    if not 0 <= index < len(block.arguments):
+        raise IndexError(f"expected an argument below {len(block.arguments)}, got {index}")
+    if next(block.arguments[index].uses, None) is not None:
+        raise ValueError(f"expected an argument that has no uses, got argument {index} to erase")
 
 
 def _emit_error_of(emit: Callable[[ir.Location, str], None]) -> Callable[[ir.Location, str], None]:
@@ -295,40 +272,26 @@ def _visit(ir: ModuleType, op: ir.Operation, callback: _Visit, first: bool) -> i
     return go_on if first else callback(op)
 
 
-def _rewriter_erase_of(erase: Callable[[object, ir.Operation], None]) -> Callable[[object, Op], None]:
-    def checked(self: object, op: Op) -> None:
-        erasing.check_erased(op.operation)
-        erase(self, op.operation)
-
-    return checked
+def _check_erased(_: object, op: Op) -> None:
+    erasing.check_erased(op.operation)
 
 
-def _replace_of(replace: Callable[[object, ir.Operation, _New], None]) -> Callable[[object, Op, _New], None]:
+def _check_results(_: object, op: Op, by: _New) -> None:
     """MLIR reads as many values as the op has results, whether they are there or not."""
-
-    def checked(self: object, op: Op, by: _New) -> None:
-        results = by if isinstance(by, Sequence) else by.operation.results
-        if any(result in op.operation.results for result in results):
-            raise ValueError(f"expected other values in place of the results of '{op.operation.name}', got its own")
-        wanted = len(op.operation.results)
-        if len(results) != wanted:
-            raise ValueError(f"expected {wanted} values for '{op.operation.name}', got {len(results)}")
-        for old, new in zip(op.operation.results, results, strict=True):
-            _require_value(old, new)
-        replace(self, op.operation, by)
-
-    return checked
+    results = by if isinstance(by, Sequence) else by.operation.results
+    if any(result in op.operation.results for result in results):
+        raise ValueError(f"expected other values in place of the results of '{op.operation.name}', got its own")
+    wanted = len(op.operation.results)
+    if len(results) != wanted:
+        raise ValueError(f"expected {wanted} values for '{op.operation.name}', got {len(results)}")
+    for old, new in zip(op.operation.results, results, strict=True):
+        _require_value(old, new)
 
 
 _conversions: list[object] = []
 
 
-def _add_conversion_of(add: Callable[[object, object], None]) -> Callable[[object, object], None]:
+def _keep(_: object, convert: object) -> None:
     """The bindings keep no reference to the function, which may be a lambda that nobody else has. It is kept for good:
     a TypeConverter takes neither attributes nor weak references."""
-
-    def kept(self: object, convert: object) -> None:
-        _conversions.append(convert)
-        add(self, convert)
-
-    return kept
+    _conversions.append(convert)
