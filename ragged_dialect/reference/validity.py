@@ -127,10 +127,16 @@ def _each(*operands: list[int] | int) -> Iterator[tuple[int, tuple[int, ...]]]:
         yield i, tuple(x[i] if isinstance(x, list) else x for x in operands)
 
 
-def _index(index: list[int] | int, bound: list[int] | int) -> Iterator[Failure]:
-    for i, (value, limit) in _each(index, bound):
-        if not 0 <= value < limit:
-            yield Failure(0, i, value, limit)
+def _compared(fails: Callable[[int, int], bool]) -> Callable[[list[int] | int, list[int] | int], Iterator[Failure]]:
+    """A check of each number with another one."""
+
+    def check(numbers: list[int] | int, others: list[int] | int) -> Iterator[Failure]:
+        yield from (Failure(0, i, a, b) for i, (a, b) in _each(numbers, others) if fails(a, b))
+
+    return check
+
+
+_index = _compared(lambda index, bound: not 0 <= index < bound)
 
 
 def _position(index: list[int] | int, bound: list[int] | int) -> Iterator[Failure]:
@@ -152,17 +158,6 @@ def _range(lo: list[int] | int, hi: list[int] | int, bound: list[int] | int) -> 
             yield Failure(3, i, high, limit)
 
 
-def _equal(extent: int, expected: int) -> Iterator[Failure]:
-    if extent != expected:
-        yield Failure(0, -1, extent, expected)
-
-
-def _covers(extent: int, lengths: list[int] | int) -> Iterator[Failure]:
-    for i, (length,) in _each(lengths):
-        if extent < length:
-            yield Failure(0, i, extent, length)
-
-
 def _fits(*factors: int) -> Iterator[Failure]:
     done = 1
     for factor in factors:
@@ -171,31 +166,16 @@ def _fits(*factors: int) -> Iterator[Failure]:
         done *= factor
 
 
-def _compared(fails: Callable[[int, int], bool]) -> Callable[[list[int] | int, int], Iterator[Failure]]:
-    """A check of each number with the factor."""
-
-    def check(extent: list[int] | int, factor: int) -> Iterator[Failure]:
-        yield from (Failure(0, i, n, factor) for i, (n,) in _each(extent) if fails(n, factor))
-
-    return check
-
-
 def _conform(a: list[int] | int, b: list[int] | int) -> Iterator[Failure]:
     """Two lists of lengths, component by component, or two extents."""
     if isinstance(a, int) or isinstance(b, int):
-        assert isinstance(a, int)
-        assert isinstance(b, int)
-        yield from (Failure(0, -1, a, b) for _ in range(a != b))
+        yield from _equal(a, b)
         return
-    yield from (Failure(0, -1, len(a), len(b)) for _ in range(len(a) != len(b)))
-    for i, (m, n) in enumerate(zip(a, b, strict=False)):
-        if m != n:
-            yield Failure(1, i, m, n)
+    yield from _equal(len(a), len(b))
+    yield from (found._replace(case=1) for found in _equal(a, b))
 
 
-def _holds(condition: int) -> Iterator[Failure]:
-    if not condition:
-        yield Failure(0, -1, 0, 0)
+_equal = _compared(lambda a, b: a != b)
 
 
 _KINDS: dict[str, Callable[..., Iterator[Failure]]] = {
@@ -208,11 +188,11 @@ _KINDS: dict[str, Callable[..., Iterator[Failure]]] = {
     "position": _position,
     "range": _range,
     "equal": _equal,
-    "covers": _covers,
+    "covers": _compared(lambda extent, length: extent < length),
     "conform": _conform,
     "fits": _fits,
     "divides": _compared(lambda n, factor: n % factor != 0),
     "at_least": _compared(lambda n, factor: n < factor),
     "at_most": _compared(lambda n, factor: n > factor),
-    "holds": _holds,
+    "holds": lambda condition: iter([] if condition else [Failure(0, -1, 0, 0)]),
 }
