@@ -172,11 +172,8 @@ class _Attention:
     def output(self) -> ir.Value:
         """The weighted sums of values."""
         empty = self._empty(self.order)
-        number = ir.IntegerAttr.get(build.i64(), self.order.index("j"))
-        weights = ir.Operation.create(
-            "linalg.softmax", results=[empty.type], operands=[self._finite_scores().value, empty],
-            attributes={"dimension": number},
-        ).result  # fmt: skip
+        number, scores = f"{self.order.index('j')} : i64", self._finite_scores().value
+        weights = build.made("linalg.softmax", empty.type, scores, empty, dimension=number)
         weights = self._seen(_Named(weights, self.order))
         return self._narrowed(self._sum([weights, self.v], f"{self.rows}e", _product))
 

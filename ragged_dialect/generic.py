@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ragged_dialect._mlir import arith, ir, linalg
+from ragged_dialect.ir.build import made
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import find_ops
 
@@ -80,8 +81,7 @@ def along(rank: int, dim: int) -> list[str]:
 
 def loop_index(loop: int) -> ir.Value:
     """The index of a loop, inside a body."""
-    attributes = {"dim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop)}
-    return ir.Operation.create("linalg.index", results=[ir.IndexType.get()], attributes=attributes).result
+    return made("linalg.index", ir.IndexType.get(), dim=f"{loop} : i64")
 
 
 def index_loop(value: ir.Value) -> int | None:

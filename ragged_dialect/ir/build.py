@@ -218,18 +218,21 @@ above = _comparison(arith.CmpIPredicate.ugt)
 """a > b, unsigned."""
 
 
+def made(name: str, type_: ir.Type, *operands: ir.Value, **attributes: str) -> ir.Value:
+    """The result of an op of a name, of attributes as text."""
+    parsed = {key: ir.Attribute.parse(text) for key, text in attributes.items()}
+    return ir.Operation.create(name, results=[type_], operands=operands, attributes=parsed).result
+
+
 def lanes_of(value: ir.Value, start: int, size: int) -> ir.Value:
     """So many lanes of a vector from one on."""
-    numbers = {"offsets": start, "sizes": size, "strides": 1}
-    attributes = {name: ir.ArrayAttr.get([ir.IntegerAttr.get(i64(), k)]) for name, k in numbers.items()}
     type_ = ir.VectorType.get([size], value.type.element_type)
-    made = ir.Operation.create("vector.extract_strided_slice", results=[type_], operands=[value], attributes=attributes)
-    return made.result
+    return vector.extract_strided_slice(type_, value, [start], [size], [1])
 
 
 def stand_in(type_: ir.Type, *operands: ir.Value) -> ir.Value:
     """What stands for a value of a type, maybe one made of others, until that is there: its op is erased then."""
-    return ir.Operation.create("builtin.unrealized_conversion_cast", results=[type_], operands=operands).result
+    return made("builtin.unrealized_conversion_cast", type_, *operands)
 
 
 def folded(value: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
@@ -243,10 +246,5 @@ def folded(value: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]) -
 
 def intrinsic(name: str, *operands: ir.Value) -> ir.Value:
     """The result of an intrinsic of LLVM, of the type of its first operand."""
-    attributes = {
-        "intrin": ir.StringAttr.get(name),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
-        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-    }
-    results = [operands[0].type]
-    return ir.Operation.create("llvm.call_intrinsic", results=results, operands=operands, attributes=attributes).result
+    sizes = {"operandSegmentSizes": f"array<i32: {len(operands)}, 0>", "op_bundle_sizes": "array<i32>"}
+    return made("llvm.call_intrinsic", operands[0].type, *operands, intrin=f'"{name}"', **sizes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
-from ragged_dialect.ir.build import Mixed, split
+from ragged_dialect.ir.build import Mixed, made, split
 
 
 def room(sizes: Sequence[Mixed], element: ir.Type) -> ir.Value:
@@ -16,18 +16,12 @@ def room(sizes: Sequence[Mixed], element: ir.Type) -> ir.Value:
 
 def tensor_of(buffer: ir.Value) -> ir.Value:
     """What is in a buffer of `room` once it is written."""
-    return ir.Operation.create(
-        "bufferization.to_tensor",
-        results=[ir.RankedTensorType.get(buffer.type.shape, buffer.type.element_type)],
-        operands=[buffer],
-        attributes={"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()},
-    ).result
+    type_ = ir.RankedTensorType.get(buffer.type.shape, buffer.type.element_type)
+    return made("bufferization.to_tensor", type_, buffer, restrict="unit", writable="unit")
 
 
 def buffer_of(x: ir.Value, gaps: bool = False) -> ir.Value:
     """The memory of a tensor, to read: without gaps, or however it lies, which never is a copy."""
     layout = ir.StridedLayoutAttr.get(DYNAMIC, [DYNAMIC] * x.type.rank) if gaps else None
     type_ = ir.MemRefType.get(x.type.shape, x.type.element_type, layout)
-    return ir.Operation.create(
-        "bufferization.to_buffer", results=[type_], operands=[x], attributes={"read_only": ir.UnitAttr.get()}
-    ).result
+    return made("bufferization.to_buffer", type_, x, read_only="unit")

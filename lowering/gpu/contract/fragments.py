@@ -111,18 +111,9 @@ def _inttoptr(address: Mixed, space: int) -> ir.Value:
 def load(pointer: ir.Value, element: ir.Type, transposed: bool) -> list[ir.Value]:
     """Four matrices, a register each."""
     layout = "col" if transposed else "row"
-    attributes = {
-        "num": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
-        "layout": ir.Attribute.parse(f"#nvvm.mma_layout<{layout}>"),
-        "shape": ir.Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
-        "eltType": ir.Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
-    }
-    whole = ir.Operation.create(
-        "nvvm.ldmatrix",
-        results=[ir.Type.parse("!llvm.struct<(i32, i32, i32, i32)>")],
-        operands=[pointer],
-        attributes=attributes,
-    ).result
+    shapes = {"shape": "#nvvm.ld_st_matrix_shape<m = 8, n = 8>", "eltType": "#nvvm.ld_st_matrix_elt_type<b16>"}
+    kind = ir.Type.parse("!llvm.struct<(i32, i32, i32, i32)>")
+    whole = build.made("nvvm.ldmatrix", kind, pointer, num="4 : i32", layout=f"#nvvm.mma_layout<{layout}>", **shapes)
     words = _parts(whole, ir.IntegerType.get_signless(32))
     pair = register(element)
     if pair == words[0].type:
@@ -146,22 +137,17 @@ def multiply(
     a: Sequence[ir.Value], b: Sequence[ir.Value], sums: Sequence[ir.Value], element: ir.Type
 ) -> list[ir.Value]:
     """Sums of a 16 x 8 fragment and the product of fragments of four and of two registers."""
-    kind = ir.Attribute.parse(f"#nvvm.mma_type<{'bf16' if isinstance(element, ir.BF16Type) else 'f16'}>")
+    kind = f"#nvvm.mma_type<{'bf16' if isinstance(element, ir.BF16Type) else 'f16'}>"
     attributes = {
-        "layoutA": ir.Attribute.parse("#nvvm.mma_layout<row>"),
-        "layoutB": ir.Attribute.parse("#nvvm.mma_layout<col>"),
+        "layoutA": "#nvvm.mma_layout<row>",
+        "layoutB": "#nvvm.mma_layout<col>",
         "multiplicandAPtxType": kind,
         "multiplicandBPtxType": kind,
-        "shape": ir.Attribute.parse(f"#nvvm.shape<m = {M}, n = {N}, k = {K}>"),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(a), len(b), len(sums)]),
+        "shape": f"#nvvm.shape<m = {M}, n = {N}, k = {K}>",
+        "operandSegmentSizes": f"array<i32: {len(a)}, {len(b)}, {len(sums)}>",
     }
-    whole = ir.Operation.create(
-        "nvvm.mma.sync",
-        results=[ir.Type.parse("!llvm.struct<(f32, f32, f32, f32)>")],
-        operands=[*a, *b, *sums],
-        attributes=attributes,
-    ).result
-    return _parts(whole, ir.F32Type.get())
+    whole_type = ir.Type.parse("!llvm.struct<(f32, f32, f32, f32)>")
+    return _parts(build.made("nvvm.mma.sync", whole_type, *a, *b, *sums, **attributes), ir.F32Type.get())
 
 
 def _parts(whole: ir.Value, kind: ir.Type) -> list[ir.Value]:

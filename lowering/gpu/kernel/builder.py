@@ -56,9 +56,7 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
 
 def hardware_id(name: str) -> ir.Value:
     """The thread's or block's number, by the op's name."""
-    return ir.Operation.create(
-        name, results=[build.index_type()], attributes={"dimension": ir.Attribute.parse("#gpu<dim x>")}
-    ).results[0]
+    return build.made(name, build.index_type(), dimension="#gpu<dim x>")
 
 
 def _teams(body: ir.Block, counts: list[Mixed]) -> int:

@@ -31,10 +31,5 @@ def ended_by_warp(end: Ends, count: ir.Value, places: list[ir.Value], lane: ir.V
 def _votes(condition: ir.Value) -> ir.Value:
     """In how many lanes of the warp a condition holds."""
     i32 = ir.IntegerType.get_signless(32)
-    votes = ir.Operation.create(
-        "nvvm.vote.sync",
-        results=[i32],
-        operands=[build.constant(i32, -1), condition],
-        attributes={"kind": ir.Attribute.parse("#nvvm<vote_sync_kind ballot>")},
-    ).results[0]
+    votes = build.made("nvvm.vote.sync", i32, build.constant(i32, -1), condition, kind="#nvvm<vote_sync_kind ballot>")
     return arith.index_castui(build.index_type(), math.ctpop(votes))

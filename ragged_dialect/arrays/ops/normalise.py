@@ -68,13 +68,8 @@ def _softmax(x: Tensor, dims: frozenset[int]) -> Tensor:
 
 def _named_softmax(x: Tensor, dim: int) -> Tensor:
     out = empty(x.axes, loops_of(x).levels, x.dtype)
-    op = ir.Operation.create(
-        "linalg.softmax",
-        results=[out.type],
-        operands=[x.value, out],
-        attributes={"dimension": ir.IntegerAttr.get(build.i64(), dim)},
-    )
-    return Tensor(x.trace, op.result, x.dtype, x.axes)
+    weights = build.made("linalg.softmax", out.type, x.value, out, dimension=f"{dim} : i64")
+    return Tensor(x.trace, weights, x.dtype, x.axes)
 
 
 @operation("logsumexp")
