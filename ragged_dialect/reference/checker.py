@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.checked_data import require
 from ragged_dialect.checking.checker import Checker
 from ragged_dialect.iteration import Iteration
 from ragged_dialect.reference import making
 from ragged_dialect.reference.conformity import require_pairs
-from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue
 
 Quantity: TypeAlias = Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ragged_dialect.reference.validity import require
+from ragged_dialect.checked_data import require
 from ragged_dialect.reference.value import RaggedValue
 
 

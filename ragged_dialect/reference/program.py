@@ -10,12 +10,12 @@ import ml_dtypes
 import numpy as np
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.checked_data import require
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.functions import functions_of
 from ragged_dialect.iteration import Iteration
 from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.reference.checker import DataChecker
-from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.checked_data import require
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ops.attention import Attention
@@ -19,7 +20,6 @@ from ragged_dialect.reference import attention, exchange, making, structure
 from ragged_dialect.reference.conformity import require_pairs
 from ragged_dialect.reference.program import Env, Operand, Program, Run, Values, effect, handler, pure, result_dtype
 from ragged_dialect.reference.steps import steps
-from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.traits import has_unit, int_attr, optional_int, string_attr
 from ragged_dialect.types import is_tensor, shape_of

@@ -9,11 +9,11 @@ from typing import SupportsInt
 import numpy as np
 
 from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.checked_data import require
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.reference.axis import Axis
 from ragged_dialect.reference.making import Value, poison
 from ragged_dialect.reference.program import Env, Program, Run, Values, handler, pure, result_dtype
-from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.types import shape_of
 

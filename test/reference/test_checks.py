@@ -9,10 +9,10 @@ import pytest
 from support.check_cases import F32, GOOD, KINDS, OPS, VECTOR, at, named, vector
 from support.structures import text_of
 
+from ragged_dialect.checked_data import require
 from ragged_dialect.checks import CHECK_KINDS
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.reference import run
-from ragged_dialect.reference.validity import require
 
 
 @pytest.mark.parametrize(("kind", "operands", "factor", "message"), KINDS)
