@@ -195,12 +195,6 @@ def copysign(body: Body, found: Found) -> None:
 def test(body: Body, found: Found) -> None:
     """`testp`."""
     (a,), kind = found.values(body), found.type
-    size = llvm_function(body, "fabs", kind, [a])
-    infinity = "0x7FF0000000000000"
-    tests = {
-        "finite": f"fcmp olt {kind.llvm} {size}, {infinity}",
-        "infinite": f"fcmp oeq {kind.llvm} {size}, {infinity}",
-        "number": f"fcmp ord {kind.llvm} {a}, {a}",
-        "notanumber": f"fcmp uno {kind.llvm} {a}, {a}",
-    }
-    found.set(body, body.emit(tests[found.modifiers[0]]))
+    classes = {"finite": "504", "infinite": "516", "number": "1020", "notanumber": "3"}  # as llvm.is.fpclass has them
+    values = [a, classes[found.modifiers[0]]]
+    found.set(body, body.call(f"llvm.is.fpclass.{kind.suffix}", "i1", [kind.llvm, "i32"], values))

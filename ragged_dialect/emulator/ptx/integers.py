@@ -34,10 +34,8 @@ def division(body: Body, found: Found) -> None:
 
 def _least(body: Body, name: str, kind: Type, a: str, b: str) -> str:
     """`min` or `max` of two integers."""
-    comparison = f"{'s' if kind.signed else 'u'}{'lt' if name == 'min' else 'gt'}"
-    return body.emit(
-        f"select i1 {body.emit(f'icmp {comparison} {kind.llvm} {a}, {b}')}, {kind.llvm} {a}, {kind.llvm} {b}"
-    )
+    function = f"llvm.{'s' if kind.signed else 'u'}{name}.{kind.llvm}"
+    return body.call(function, kind.llvm, [kind.llvm] * 2, [a, b])
 
 
 def minimum(body: Body, found: Found) -> None:
@@ -107,11 +105,10 @@ def unary(body: Body, found: Found) -> None:
         result = a
     elif found.opcode == "not":
         result = body.emit(f"xor {kind.llvm} {a}, -1")
-    else:
+    elif found.opcode == "neg":
         result = body.emit(f"sub {kind.llvm} 0, {a}")
-    if found.opcode == "abs":
-        negative = body.emit(f"icmp slt {kind.llvm} {a}, 0")
-        result = body.emit(f"select i1 {negative}, {kind.llvm} {result}, {kind.llvm} {a}")
+    else:
+        result = body.call(f"llvm.abs.{kind.llvm}", kind.llvm, [kind.llvm, "i1"], [a, "false"])
     found.set(body, result)
 
 
