@@ -33,11 +33,6 @@ def _merge_batch(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     return with_shape(parts, shape, dropping(dim + 1), {}, extents)
 
 
-def _merge_plain(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
-    axis, _ = parts.layout.locate(dim)
-    return with_shape(parts, shape, dropping(dim + 1), {}, values=collapse_storage(parts, axis))
-
-
 def _merge_components(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     total: dict[int, Mixed] = {}
     if shape.has_extent_part(dim):
@@ -72,20 +67,16 @@ def _merge_levels(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     return with_shape(parts, shape, keep, new)
 
 
-def scaled_vectors(parts: Parts, dim: int, factor: Mixed) -> dict[tuple[str, int], ir.Value]:
-    """The vectors of a level with every entry multiplied."""
-    return {(kind, at): vectors.scale(vector, factor) for (kind, at), vector in parts.vectors.items() if at == dim}
-
-
-def _merge_scale(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
-    new = scaled_vectors(parts, dim, parts.extent(dim + 1))
-    return with_shape(parts, shape, dropping(dim + 1), new)
-
-
-def _merge_features(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
-    axis, _ = parts.layout.locate(dim)
-    new = scaled_vectors(parts, dim, parts.extent(dim + 1))
-    return with_shape(parts, shape, dropping(dim + 1), new, values=collapse_storage(parts, axis))
+def _merge_dense(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    """The level below is dense: entries of the vectors of a ragged level count its indices, and what is an axis of its
+    own goes into the one before."""
+    axis, below = (parts.layout.locate(d)[0] for d in (dim, dim + 1))
+    own = {key: vector for key, vector in parts.vectors.items() if key[1] == dim}
+    factor = parts.extent(dim + 1) if own else 1
+    new = {key: vectors.scale(vector, factor) for key, vector in own.items()}
+    return with_shape(
+        parts, shape, dropping(dim + 1), new, values=collapse_storage(parts, axis) if below > axis else None
+    )
 
 
 def _merge_untile(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
@@ -158,12 +149,12 @@ def _tile_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
 
 _MERGES: dict[str, Callable[[Parts, int, RaggedShape], Parts]] = {
     "batch": _merge_batch,
-    "plain": _merge_plain,
+    "plain": _merge_dense,
     "components": _merge_components,
     "rows": _merge_rows,
     "levels": _merge_levels,
-    "scale": _merge_scale,
-    "features": _merge_features,
+    "scale": _merge_dense,
+    "features": _merge_dense,
     "untile": _merge_untile,
     "tiles": _merge_untile,  # of tiles, which have no extent of their own
     "tile_parts": _merge_tile_parts,
