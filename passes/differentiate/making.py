@@ -24,7 +24,7 @@ from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToP
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, computed, mapped, spread
 from ragged_dialect.passes.differentiate.tables import DerivativeFailure, View, constant, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import empty_like, or_zeros, zeros_like
+from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
 from ragged_dialect.traits import int_attr, string_attr
 from ragged_dialect.types import shape_of
 
@@ -33,12 +33,6 @@ constant("gives integers", GroupByOp, SortOp)
 constant("is uninitialised", EmptyOp, "tensor.empty")
 constant("gives nothing", PrintOp, AssertValidOp, AssertConformOp)
 constant("gives indices", "tensor.dim")
-
-
-@linearizes(ToPaddedOp)
-def _(ctx: Tangents, op: View) -> ir.Value:
-    given = list(op.operation.operands)[:2]
-    return clone(op.operation, {v: or_zeros(ctx.of(v), v) for v in given}).result
 
 
 @transposes(ToPaddedOp)
@@ -87,12 +81,6 @@ def _outside(op: ir.Operation, cotangent: ir.Value, like: ir.Value) -> ir.Value:
     return tensor.extract(total, [])
 
 
-@linearizes(FromPaddedOp)
-def _(ctx: Tangents, op: View) -> ir.Value:
-    dense = op.operation.operands[0]
-    return clone(op.operation, {dense: ctx.given(dense)}).result
-
-
 @transposes(FromPaddedOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     dense = op.operation.operands[0]
@@ -103,22 +91,12 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(dense, shapes.cast(made, like.type))
 
 
-@linearizes(CompressOp)
-def _(ctx: Tangents, op: View) -> ir.Value | None:
-    return None if op.x is None else builders.compress(op.mask, ctx.given(op.x))
-
-
 @transposes(CompressOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """Rows that are kept have the cotangents of the result's, the others 0."""
     like = ctx.like(op.x)
     made = builders.scatter_add(cotangent, builders.compress(op.mask), build.value(shapes.dim(like, 0)))
     ctx.add(op.x, shapes.cast(made, like.type))
-
-
-@linearizes(ScatterAddOp)
-def _(ctx: Tangents, op: View) -> ir.Value:
-    return clone(op.operation, {op.terms: ctx.given(op.terms)}).result
 
 
 @transposes(ScatterAddOp)

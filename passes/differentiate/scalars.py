@@ -24,16 +24,11 @@ def _sum(*terms: ir.Value | None) -> ir.Value | None:
     return total
 
 
-def _times(factor: Callable[[], ir.Value], tangent: ir.Value | None) -> ir.Value | None:
-    return None if tangent is None else arith.mulf(tangent, factor())
+def _times(factor: Callable[[], ir.Value] | None, tangent: ir.Value | None) -> ir.Value | None:
+    return tangent if tangent is None or factor is None else arith.mulf(tangent, factor())
 
 
 # Linear ops ----------------------------------------------------------------------------------------
-
-
-@linearizes(arith.AddFOp)
-def _(ctx: Tangents, op: View) -> ir.Value | None:
-    return _sum(ctx.of(op.lhs), ctx.of(op.rhs))
 
 
 @transposes(arith.AddFOp)
@@ -57,19 +52,9 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
         ctx.add(op.rhs, arith.negf(cotangent))
 
 
-@linearizes(arith.NegFOp)
-def _(ctx: Tangents, op: View) -> ir.Value:
-    return arith.negf(ctx.given(op.operand))
-
-
 @transposes(arith.NegFOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.operand, arith.negf(cotangent))
-
-
-@linearizes(arith.MulFOp)
-def _(ctx: Tangents, op: View) -> ir.Value | None:
-    return _sum(_times(lambda: op.rhs, ctx.of(op.lhs)), _times(lambda: op.lhs, ctx.of(op.rhs)))
 
 
 @transposes(arith.MulFOp)
@@ -147,23 +132,15 @@ def _(ctx: Tangents, op: View) -> list[ir.Value]:
     return [arith.mulf(tangent, cos), arith.negf(arith.mulf(tangent, sin))]
 
 
-@linearizes(math.CopySignOp)
-def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
-    """0 for the second operand."""
-    tangent = ctx.of(op.lhs)
+# Functions of several operands ---------------------------------------------------------------------
+
+_Partials = tuple[Callable[[], ir.Value] | None, ...]
+"""The derivatives of an op by its first operands, and 0 for others; None is 1."""
+
+
+def _copysign(op: View) -> _Partials:
     one = number_like(op.result, 1)
-    return [_times(lambda: arith.mulf(math.copysign(one, op.lhs), math.copysign(one, op.rhs)), tangent)]
-
-
-@linearizes(arith.RemFOp)
-def _(ctx: Tangents, op: View) -> ir.Value | None:
-    """x - trunc(x / y) * y."""
-    return _sum(ctx.of(op.lhs), _times(lambda: arith.negf(math.trunc(arith.divf(op.lhs, op.rhs))), ctx.of(op.rhs)))
-
-
-@linearizes(math.FmaOp)
-def _(ctx: Tangents, op: View) -> ir.Value | None:
-    return _sum(_times(lambda: op.b, ctx.of(op.a)), _times(lambda: op.a, ctx.of(op.b)), ctx.of(op.c))
+    return (lambda: arith.mulf(math.copysign(one, op.lhs), math.copysign(one, op.rhs)),)
 
 
 def _base(x: ir.Value, constant: ir.Value) -> ir.Value:
@@ -174,8 +151,7 @@ def _base(x: ir.Value, constant: ir.Value) -> ir.Value:
     return arith.select(bad, number_like(x, 1), x)
 
 
-@linearizes(math.PowFOp)
-def _(ctx: Tangents, op: View) -> ir.Value | None:
+def _power(op: View) -> _Partials:
     """x**y: y x**(y-1) for x; for y log(x) x**y, and 0 where x is 0."""
     zero, one = number_like(op.lhs, 0), number_like(op.lhs, 1)
 
@@ -188,20 +164,15 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
         made = arith.mulf(op.result, math.log(arith.select(is_zero, one, op.lhs)))
         return arith.select(is_zero, zero, made)
 
-    return _sum(_times(base, ctx.of(op.lhs)), _times(exponent, ctx.of(op.rhs)))
+    return base, exponent
 
 
-@linearizes(math.Atan2Op)
-def _(ctx: Tangents, op: View) -> ir.Value | None:
+def _atan2(op: View) -> _Partials:
     square = arith.addf(arith.mulf(op.lhs, op.lhs), arith.mulf(op.rhs, op.rhs))
-    return _sum(
-        _times(lambda: arith.divf(op.rhs, square), ctx.of(op.lhs)),
-        _times(lambda: arith.negf(arith.divf(op.lhs, square)), ctx.of(op.rhs)),
-    )
+    return lambda: arith.divf(op.rhs, square), lambda: arith.negf(arith.divf(op.lhs, square))
 
 
-@linearizes(math.FPowIOp)
-def _(ctx: Tangents, op: View) -> ir.Value | None:
+def _integer_power(op: View) -> _Partials:
     """n x**(n-1), without a division by x."""
 
     def factor() -> ir.Value:
@@ -209,7 +180,25 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
         known = _base(op.lhs, build.equal(op.rhs, zero))
         return arith.mulf(arith.sitofp(op.lhs.type, op.rhs), math.fpowi(known, arith.subi(op.rhs, one)))
 
-    return _times(factor, ctx.of(op.lhs))
+    return (factor,)
+
+
+_PARTIALS: dict[View, Callable[[View], _Partials]] = {
+    arith.AddFOp: lambda op: (None, None),
+    arith.MulFOp: lambda op: (lambda: op.rhs, lambda: op.lhs),
+    arith.RemFOp: lambda op: (None, lambda: arith.negf(math.trunc(arith.divf(op.lhs, op.rhs)))),  # x - trunc(x / y) * y
+    math.FmaOp: lambda op: (lambda: op.b, lambda: op.a, None),
+    math.CopySignOp: _copysign,
+    math.PowFOp: _power,
+    math.Atan2Op: _atan2,
+    math.FPowIOp: _integer_power,
+}
+
+
+@linearizes(*_PARTIALS)
+def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
+    given = zip(_PARTIALS[type(op)](op), op.operation.operands, strict=False)
+    return [_sum(*[_times(factor, ctx.of(x)) for factor, x in given])]
 
 
 # Functions of one operand --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Rules of the ops that change a structure: linear, and one another's transposes."""
+"""Rules of linear ops, whose tangents go through the same ones. What changes a structure is transposed by such an op."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from ragged_dialect.layout import RAGGED, product
 from ragged_dialect.ops.access import AssembleOp, ValuesOp
 from ragged_dialect.ops.checks import AnnotateOp, AssumeOp, GuardOp
 from ragged_dialect.ops.exchange import AllToAllOp, AllToAllWaitOp
+from ragged_dialect.ops.grouping import CompressOp, ScatterAddOp
+from ragged_dialect.ops.making import FromPaddedOp, ToPaddedOp
 from ragged_dialect.ops.structure import CompactOp, ConcatOp, MergeOp, PartitionOp, SelectOp, SliceOp, SplitOp
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, mapped
@@ -25,6 +27,7 @@ from ragged_dialect.types import dense_type, shape_of
 
 @linearizes(
     AllToAllOp, PartitionOp, MergeOp, SplitOp, SelectOp, SliceOp, ConcatOp, CompactOp, AssembleOp, AssumeOp, AnnotateOp,
+    ToPaddedOp, FromPaddedOp, CompressOp, ScatterAddOp, arith.NegFOp,
     tensor.CastOp, tensor.ExtractOp, tensor.ExtractSliceOp, tensor.ExpandShapeOp, tensor.CollapseShapeOp,
     tensor.FromElementsOp, tensor.InsertOp, tensor.InsertSliceOp,
 )  # fmt: skip
@@ -88,7 +91,7 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 # Views: the storage is the same ---------------------------------------------------------------------
 
 
-@transposes(PartitionOp, MergeOp, SplitOp)
+@transposes(PartitionOp, MergeOp, SplitOp, ValuesOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """The view back; where it joins two axes of the storage, they are parted again."""
     like = ctx.like(op.x)
@@ -109,11 +112,6 @@ def _parted(storage: ir.Value, axis: int, like: ir.Value) -> ir.Value:
     storage = shapes.cast(storage, dense_type(joined, whole.type.element_type))  # as static as its parts
     groups = shapes.grouped(len(shape), axis, axis + 2)
     return tensor.expand_shape(whole.type, storage, groups, *build.split(shapes.dims(whole)))
-
-
-@transposes(ValuesOp)
-def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
-    ctx.add(op.x, reassembled(cotangent, ctx.like(op.x)))
 
 
 @transposes(AssembleOp)
