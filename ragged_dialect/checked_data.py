@@ -45,6 +45,11 @@ def _offsets(offsets: list[int], extent: int, count: int | None = None) -> Itera
         return
     if count is not None and len(offsets) != count + 1:
         yield Failure(1, -1, count + 1, len(offsets))
+    yield from _ordered(offsets, extent)
+
+
+def _ordered(offsets: list[int], extent: int) -> Iterator[Failure]:
+    """From 0 to an extent, without decreasing."""
     if offsets[0] != 0:
         yield Failure(2, 0, offsets[0], 0)
     for i, (a, b) in enumerate(pairwise(offsets)):
@@ -69,18 +74,17 @@ def _rows(rows: list[list[int]], lengths: list[int] | int, count: int | None = N
     if len(rows) != wanted:
         yield Failure(1, -1, wanted, len(rows))
     for i, (row, length) in enumerate(zip(rows, covered, strict=False)):
-        if row[0] != 0:
-            yield Failure(2, i, row[0], 0)
-        for a, b in pairwise(row):
-            if b < a:
-                yield Failure(3, i, b, a)
-        if row[-1] != length:
-            yield Failure(4, i, row[-1], length)
+        yield from (found._replace(component=i) for found in _ordered(row, length))
 
 
 def _lengths(lengths: list[int], extent: int, count: int | None = None) -> Iterator[Failure]:
     if count is not None and len(lengths) != count:
         yield Failure(0, -1, count, len(lengths))
+    yield from _summing(lengths, extent)
+
+
+def _summing(lengths: list[int], extent: int) -> Iterator[Failure]:
+    """Of at least 0, with the sum that is asked for."""
     for i, n in enumerate(lengths):
         if n < 0:
             yield Failure(1, i, n, 0)
@@ -93,11 +97,7 @@ def _row_lengths(rows: list[list[int]], lengths: list[int] | int, count: int | N
     if len(rows) != wanted:
         yield Failure(0, -1, wanted, len(rows))
     for i, (row, length) in enumerate(zip(rows, covered, strict=False)):
-        for n in row:
-            if n < 0:
-                yield Failure(1, i, n, 0)
-        if sum(row) != length:
-            yield Failure(2, i, length, sum(row))
+        yield from (found._replace(component=i) for found in _summing(row, length))
 
 
 def _windows(starts: list[int], lengths: list[int], extent: int, count: int | None = None) -> Iterator[Failure]:
