@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -104,6 +104,24 @@ def program_parser(tool: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("--no-check", action="store_true", help="leave run-time checks out: invalid data is undefined")
     parser.add_argument("--version", action="store_true", help="print versions")
     return parser
+
+
+def run_program_tool(
+    parser: argparse.ArgumentParser, body: Callable[[argparse.Namespace], None], argv: Sequence[str] | None
+) -> int:
+    """Exit code of such a tool: what it does with its options, but for `--version`."""
+
+    def run() -> int:
+        options = parser.parse_args(sys.argv[1:] if argv is None else argv)
+        if options.version:
+            from ragged_dialect.tools.info import version  # start-up time
+
+            write_output(STREAM, f"{version(parser.prog)}\n")
+        else:
+            body(options)
+        return SUCCESS
+
+    return run_tool(parser.prog, run, argv is None)
 
 
 def read_input(path: str) -> bytes:

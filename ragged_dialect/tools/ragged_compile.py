@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ragged_dialect.errors import CompileError
 from ragged_dialect.tools.apart import require_apart
-from ragged_dialect.tools.cli import STREAM, SUCCESS, program_parser, read_input, run_tool, shown_name, write_output
+from ragged_dialect.tools.cli import program_parser, read_input, run_program_tool, shown_name, write_output
 
 _DESCRIPTION = """Compiles a function of a module to a file.
 
@@ -26,13 +26,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
-    if options.version:
-        from ragged_dialect.tools.info import version
-
-        write_output(STREAM, f"{version('ragged-compile')}\n")
-        return SUCCESS
+def _run(options: argparse.Namespace) -> None:
     for name, value, is_for_cpu in (
         ("cpu", options.cpu, True), ("fast-math", options.fast_math, False), ("schedule", options.schedule, False)
     ):  # fmt: skip
@@ -40,11 +34,6 @@ def _run(argv: Sequence[str]) -> int:
             raise CompileError(f"expected no --{name} for --target={options.target}, got one")
     if options.output is None:
         raise CompileError("expected -o FILE, got none")
-    _compile(options)
-    return SUCCESS
-
-
-def _compile(options: argparse.Namespace) -> None:
     from ragged_dialect.compiler.frontend import load_program
 
     filename = shown_name(options.file)
@@ -68,7 +57,7 @@ def _compile(options: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
-    return run_tool("ragged-compile", lambda: _run(sys.argv[1:] if argv is None else argv), argv is None)
+    return run_program_tool(_parser(), _run, argv)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.tools.apart import require_apart
-from ragged_dialect.tools.cli import STREAM, SUCCESS, program_parser, read_input, run_tool, shown_name, write_output
+from ragged_dialect.tools.cli import STREAM, program_parser, read_input, run_program_tool, shown_name, write_output
 
 _DESCRIPTION = """Compiles a function of a module and runs it.
 
@@ -33,18 +33,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
-    if options.version:
-        from ragged_dialect.tools.info import version
-
-        write_output(STREAM, f"{version('ragged-run')}\n")
-        return SUCCESS
+def _run(options: argparse.Namespace) -> None:
     if options.threads is not None and options.threads < 1:
         raise ArgumentError(f"expected --threads of at least 1, got {options.threads}")
     with _threads(options.threads):
         _execute(options)
-    return SUCCESS
 
 
 @contextmanager
@@ -86,7 +79,7 @@ def _execute(options: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
-    return run_tool("ragged-run", lambda: _run(sys.argv[1:] if argv is None else argv), argv is None)
+    return run_program_tool(_parser(), _run, argv)
 
 
 if __name__ == "__main__":
