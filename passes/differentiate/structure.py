@@ -1,4 +1,4 @@
-"""Rules of linear ops, whose tangents go through the same ones. What changes a structure is transposed by such an op."""
+"""Rules of linear ops, whose tangents go through the same ones. What changes structures is transposed by such ops."""
 
 from __future__ import annotations
 
