@@ -127,6 +127,11 @@ def _each(*operands: list[int] | int) -> Iterator[tuple[int, tuple[int, ...]]]:
         yield i, tuple(x[i] if isinstance(x, list) else x for x in operands)
 
 
+def _holds(condition: bool) -> Iterator[Failure]:
+    if not condition:
+        yield Failure(0, -1, 0, 0)
+
+
 def _compared(fails: Callable[[int, int], bool]) -> Callable[[list[int] | int, list[int] | int], Iterator[Failure]]:
     """A check of each number with another one."""
 
@@ -194,5 +199,5 @@ _KINDS: dict[str, Callable[..., Iterator[Failure]]] = {
     "divides": _compared(lambda n, factor: n % factor != 0),
     "at_least": _compared(lambda n, factor: n < factor),
     "at_most": _compared(lambda n, factor: n > factor),
-    "holds": lambda condition: iter([] if condition else [Failure(0, -1, 0, 0)]),
+    "holds": _holds,
 }
