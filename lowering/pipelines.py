@@ -17,9 +17,10 @@ from ragged_dialect.host_cpu import masked_features
 from ragged_dialect.lowering.attention import HEAD_DIMS
 from ragged_dialect.lowering.stage import Stage
 
-_KEEP_STARTS = "{anonymous}::ForOpTensorCastFolder"
-"""Makes all values of a loop as long as a start of known extent is: `scf.yield` may give one of another extent."""
-CANONICALIZE = f"canonicalize{{disable-patterns={_KEEP_STARTS}}}"
+_KEEP_EXTENTS = "{anonymous}::ForOpTensorCastFolder,{anonymous}::FoldTensorCastConsumerOp"
+"""The first makes all values of a loop as long as a start of known extent is: `scf.yield` may give one of another
+extent. The second makes a result as long as who reads it takes it for, which may be known behind a check only."""
+CANONICALIZE = f"canonicalize{{disable-patterns={_KEEP_EXTENTS}}}"
 """While there are tensors."""
 
 _LAYOUTS = Stage("layouts", "ragged-infer-layouts")
@@ -144,7 +145,7 @@ def cpu_pipeline(
 
 # On a GPU a check that fails stops later kernels by itself, and temporaries of a component's size stay
 # results of the forall: they are global scratch, where upstream would have them allocated in the loop.
-_KEEP_OUTS = f"canonicalize{{disable-patterns={{anonymous}}::ForallOpIterArgsFolder,{_KEEP_STARTS}}}"
+_KEEP_OUTS = f"canonicalize{{disable-patterns={{anonymous}}::ForallOpIterArgsFolder,{_KEEP_EXTENTS}}}"
 
 
 GROUPS = f"keys={DEVICE.grouped_keys} keys-of-a-count=1 counts={DEVICE.grouped_counts}"

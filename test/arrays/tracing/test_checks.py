@@ -152,3 +152,23 @@ def test_leading_levels_of_one_array_conform_with_it() -> None:
     x = rg.partition(rg.from_lengths(np.ones((6, 2), np.float32), [1, 2, 1, 2]), np.array([0, 2, 4]), axis=0)
     f = rg.jit(lambda x: x - x.sum(2)[:, :, None] + x.max(2)[:, :, None])
     np.testing.assert_array_equal(f(x).values, (x - x.sum(2)[:, :, None] + x.max(2)[:, :, None]).values)
+
+
+@pytest.mark.parametrize("target", ["emulator", "ptx-emulator"])
+def test_what_is_computed_before_a_check_has_its_own_extent(target: str) -> None:
+    """Not the one that the reader behind the check has it for: an emulator sees what is read beyond the end."""
+
+    def f(x: Any, row: Any) -> Any:
+        longest = abs(x.max(axis=0, keepdims=True))
+        return longest, rg.gather(x, rg.local_index(x) // 2), longest - row
+
+    x = rg.from_lengths(np.arange(6, dtype=np.float32), [2, 4])
+    with pytest.raises(rg.RuntimeCheckError, match=r"^subtract: dim 1: expected extent 4, got 7$"):
+        rg.jit(f, target=target)(x, np.ones((1, 7), np.float32))
+
+
+def test_ptx_raises_what_fails_at_once() -> None:
+    x = rg.from_lengths(np.arange(6, dtype=np.float32), [2, 4])
+    function = rg.jit(lambda x, ids: rg.take(x.values, ids), target="ptx-emulator")
+    with pytest.raises(rg.RangeError, match="expected index in"):
+        function(x, np.array([0, 9]))
