@@ -16,6 +16,7 @@ from ragged_dialect.arrays.index.rows import (
     from_ends,
     inside_rows,
     ragged_level,
+    row_count,
     row_ids,
     take_blocks,
     take_rows,
@@ -69,7 +70,7 @@ def rows_by_component(
         component = shapes.load(ids, at)
         return row(component, build.sub(at, shapes.load(offsets, component)), *places)
 
-    count = vectors.last(offsets)
+    count = row_count(x, head)
     rows = vectors.generate(build.mul(count, each), position)
     if level == len(axis.letters) - 1:
         return take_blocks(x, number, rows, [count, *sizes], [head, *inner])
@@ -79,7 +80,7 @@ def rows_by_component(
 
 def _looped(x: Tensor, head: NestedAxis, sizes: Sequence[int], row: Callable[..., Mixed]) -> Tensor:
     axes, own = [head, *map(PlainAxis, sizes), *x.axes[1:]], range(2 + len(sizes))
-    storage = [vectors.last(head.vectors[0]), *sizes, *x.storage_sizes()[1:]]
+    storage = [row_count(x, head), *sizes, *x.storage_sizes()[1:]]
     like = x.trace.assembled(shapes.empty(storage, element_type(x.dtype)), axes, x.dtype)
 
     def body(_: list[ir.Value]) -> list[ir.Value]:

@@ -271,7 +271,14 @@ def looked_up(x: Tensor, number: int, at: Tensor) -> Tensor:
 
 def row_ids(x: Tensor, axis: NestedAxis) -> ir.Value:
     """The component of every element of an axis without windows, by position."""
-    return builders.row_ids(x.trace.nothing_of(axis), len(axis.letters) - 1)
+    return builders.row_ids(x.trace.nothing_of(axis, row_count(x, axis)), len(axis.letters) - 1)
+
+
+def row_count(x: Tensor, axis: NestedAxis) -> Mixed:
+    """How many elements an axis without windows has: of one of `x` what is stored, which a GPU knows without looking
+    into its memory."""
+    number = next((k for k, own in enumerate(x.axes) if own is axis), None)
+    return vectors.last(axis.vectors[-1]) if number is None else x.storage_sizes()[number]
 
 
 def slice_bounds(extent: Mixed, start: Mixed | None, stop: Mixed | None, step: int) -> tuple[Mixed, Mixed]:

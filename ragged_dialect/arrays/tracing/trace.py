@@ -372,9 +372,11 @@ class Trace:
             pairs = [(k, k) for k in range(level + 1)]
             builders.assert_conform(views[0], views[1], pairs, self.op)
 
-    def nothing_of(self, axis: NestedAxis) -> ir.Value:
-        """A ragged value with the structure of an axis and no values that anybody reads."""
-        size = 0 if "w" in axis.letters else vectors.last(axis.vectors[-1])  # no check looks at what is below a window
+    def nothing_of(self, axis: NestedAxis, size: Mixed | None = None) -> ir.Value:
+        """A ragged value with the structure of an axis, of `size` elements where that is known, and no values that
+        anybody reads."""
+        if size is None:
+            size = 0 if "w" in axis.letters else vectors.last(axis.vectors[-1])  # no check looks below a window
         return self.assembled(shapes.empty([size], ir.IntegerType.get_signless(1)), [axis], np.dtype(np.bool_)).value
 
     def building(self) -> ir.InsertionPoint:

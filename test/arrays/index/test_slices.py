@@ -43,3 +43,11 @@ def test_lengths_that_differ() -> None:
     for add in (lambda x: x[:, 1:] + x, rg.jit(lambda x: x[:, 1:] + x)):
         with pytest.raises(rg.RuntimeCheckError, match="add: level 1, component 0: expected length 2, got 3"):
             add(X)
+
+
+@pytest.mark.parametrize("lengths", [([2, 0, 1],), ([2, 1], [2, 0, 1])])
+def test_a_gpu_is_not_asked_how_many_are_turned_round(lengths: tuple[list[int], ...]) -> None:
+    x = rg.from_lengths(np.arange(3.0), *lengths)
+    lowered = rg.jit(lambda x: x[..., ::-1]).lower(x)
+    turned = rg.compile(lowered.source, target="emulator", sync="forbid")(*x.stored.vectors, x.values)
+    np.testing.assert_array_equal(turned, x[..., ::-1].values)
