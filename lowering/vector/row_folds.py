@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from ragged_dialect._mlir import arith, ir, memref, vector
@@ -182,7 +181,7 @@ class RowFold:
                 low, high = mask.narrow(low, high, ranges)
         return low, high
 
-    @cached_property
+    @property
     def firsts(self) -> dict[ir.Operation, tuple[ir.Value, ir.Value]]:
         """What each of all that is kept is folded by, where that is the number of the first row for which a condition
         holds, with both: of rows from the last to the first, the last one for which it does. What there was before the
