@@ -144,13 +144,14 @@ def test_gradients_of_weights() -> None:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("lengths", [[], [0], [600, 0, 1500]], ids=str)
 def test_gradients_of_shared_weights(lengths: list[int]) -> None:
-    """The sum over all rows is made by several blocks."""
+    """The sum over all rows is made by several blocks, whose parts have the extents of `w`: one is known behind the
+    check of the product alone."""
     rng = np.random.default_rng(0)
     x = rg.from_lengths(rng.standard_normal((sum(lengths), 33)).astype(np.float32), lengths)
     w = rng.standard_normal((33, 5)).astype(np.float32)
     program = rg.jit(lambda x, w: rg.grad(lambda w: ((x @ w) ** 2).sum())(w), target="emulator")
     assert counted(program, x, w) == 2
-    assert "memref<?x33x5xf32>" in str(program.lower(x, w).gpu_stages["loops"])
+    assert "memref<?x?x5xf32>" in str(program.lower(x, w).gpu_stages["loops"])
     wide = np.asarray(x.values).astype(np.float64)
     np.testing.assert_allclose(program(x, w), 2 * wide.T @ (wide @ w.astype(np.float64)), rtol=1e-5, atol=1e-2)
 
