@@ -3,6 +3,7 @@ handle is a pointer: what a Python program gets wrong would read freed memory, o
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
@@ -50,11 +51,11 @@ def check(ir: ModuleType, library: ModuleType) -> None:
 
 
 def _after(check: Callable[..., object], method: Callable[..., object]) -> Callable[..., object]:
-    """A method that runs after a check of its arguments."""
+    """A method that runs after a check of its arguments, which names them as the method does."""
 
     def checked(*given: object, **named: object) -> object:
         check(*given, **named)
-        return method(*given, *named.values())
+        return method(*(inspect.signature(check).bind(*given, **named).args if named else given))
 
     return checked
 

@@ -251,3 +251,14 @@ def test_sets_find_ops_that_have_changed(module: ir.Module) -> None:
     first.attributes["name"] = ir.StringAttr.get("x")
     end.operands[0] = end.block.arguments[1]
     assert [found[op] for op in (first, ops(module)[2])] == ["first", "end"]
+
+
+def test_names_of_arguments_have_any_order(module: ir.Module) -> None:
+    """Methods that are checked first take arguments by their names."""
+    end = ops(module)[2]
+    old, new = end.operands[0], end.block.arguments[1]
+    end.replace_uses_of_with(with_=new, of=old)
+    assert end.operands[0] == new
+    end.operands[0] = old
+    old.replace_all_uses_except(exceptions=[], with_=new)
+    assert end.operands[0] == new
